@@ -1,0 +1,193 @@
+/*
+ * The management agents of a node: SMI, SMA, PMA and traps
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * An IbNode is what subnet management sees of a switch or a channel adapter:
+ * its NodeInfo and, for each port, everything of PortInfo that is not the
+ * link's own, the P_Key and GUID tables, the SL-to-VL maps.  The agents take
+ * 256-byte MADs and write 256-byte MADs; packets around them are the business
+ * of whoever owns the node (a switch's port 0, a channel adapter's face).
+ *
+ * A table row per attribute says which node types have it, which methods it
+ * takes and who handles it; a switch adds rows of its own (SwitchInfo,
+ * forwarding tables) when it makes the node.
+ */
+#ifndef HW_INFINIBAND_IB_AGENT_H
+#define HW_INFINIBAND_IB_AGENT_H
+
+#include "hw/infiniband/ib-link.h"
+
+#define IB_MAD_BYTES   256
+
+typedef struct IbNode IbNode;
+
+/* What changed by a Set, for the owner's caches, events and tables. */
+enum {
+    IB_CHANGED_LID        = 1 << 0,   /* LID or LMC */
+    IB_CHANGED_SM         = 1 << 1,   /* MasterSMLID or SMSL */
+    IB_CHANGED_PREFIX     = 1 << 2,   /* GidPrefix */
+    IB_CHANGED_REREGISTER = 1 << 3,   /* ClientReregister was asked for */
+    IB_CHANGED_PKEYS      = 1 << 4,
+    IB_CHANGED_GUIDS      = 1 << 5,
+    IB_CHANGED_SL2VL      = 1 << 6,
+    IB_CHANGED_VLARB      = 1 << 7,
+    IB_CHANGED_PORT       = 1 << 8,   /* any other PortInfo component */
+    IB_CHANGED_DESC       = 1 << 9,
+};
+
+typedef struct IbNodeOps {
+    int64_t (*now)(void *opaque);                        /* ns, monotonic */
+    /* The node's only timer (trap repetition, M_Key lease): call
+       ib_node_timer() at @deadline; INT64_MAX disarms. */
+    void (*set_timer)(void *opaque, int64_t deadline);
+    /* Send an SMP of the node's own (a trap) LID-routed from @port to @dlid
+       on QP0/VL15; may be NULL for a node that sends none. */
+    void (*send_smp)(void *opaque, uint8_t port, const uint8_t *mad,
+                     uint16_t dlid, uint8_t sl);
+    void (*changed)(void *opaque, uint8_t port, uint32_t what);
+} IbNodeOps;
+
+typedef struct IbNodeConfig {
+    uint8_t node_type;            /* IB_NODE_CA 1, IB_NODE_SWITCH 2 */
+    uint8_t num_ports;            /* external ports, 1..254 */
+    uint64_t system_guid, node_guid;
+    uint64_t port_guid;           /* CA: of port 1, port n is +n-1;
+                                     switch: of port 0 */
+    uint32_t vendor_id;           /* 24 bits, an OUI */
+    uint16_t device_id;
+    uint32_t revision;
+    char description[64];         /* not terminated when full */
+    uint16_t pkey_cap;            /* entries of each CA port / switch port 0 */
+    uint16_t pkey_cap_external;   /* of each external port of a switch */
+    uint8_t guid_cap;             /* entries of each CA port / switch port 0 */
+    uint32_t capability_mask;     /* PortInfo.CapabilityMask, initial */
+    uint16_t capability_mask2;
+} IbNodeConfig;
+
+/* A method handler's answer: 0 or the status bits of the response MAD. */
+typedef uint16_t IbSmaStatus;
+
+typedef struct IbSmaAttribute {
+    uint16_t id;                  /* IB_ATTR_* */
+    const char *name;             /* for traces */
+    uint8_t node_types;           /* mask of 1 << IB_NODE_* */
+    /* @data: the 64 bytes of SMP data, filled with zeros for get; in-out for
+       set (a set is answered with what a get would then say).
+       @in_port: where the SMP came in (0 unless a switch says otherwise). */
+    IbSmaStatus (*get)(IbNode *node, uint8_t in_port, uint32_t modifier,
+                       uint8_t *data, void *opaque);
+    IbSmaStatus (*set)(IbNode *node, uint8_t in_port, uint32_t modifier,
+                       uint8_t *data, void *opaque);
+} IbSmaAttribute;
+
+/*
+ * @extra: rows of the node's owner, ended by an id of 0, or NULL; their
+ * handlers get @opaque.  @links[p] is the link of external port p (1..
+ * num_ports); links[0] is unused.  The array is copied, the links are the
+ * caller's and outlive the node.
+ */
+IbNode *ib_node_new(const IbNodeConfig *config, const IbNodeOps *ops,
+                    void *opaque, const IbSmaAttribute *extra,
+                    IbLink *const *links);
+void ib_node_free(IbNode *node);
+/* Power-on state (LIDs 0, default tables); counters' windows start afresh. */
+void ib_node_reset(IbNode *node);
+void ib_node_timer(IbNode *node);
+const IbNodeConfig *ib_node_config(const IbNode *node);
+void ib_node_set_description(IbNode *node, const char description[64]);
+
+/* ------------------------------------------------------------ the agents */
+
+typedef enum IbMadVerdict {
+    IB_MAD_REPLY,                 /* @out is to go back to the requester */
+    IB_MAD_CONSUMED,              /* nothing to send (a response, TrapRepress) */
+    IB_MAD_DROPPED,               /* bad M_Key with no answer, malformed ... */
+} IbMadVerdict;
+
+enum {
+    IB_MAD_IGNORE_MKEY = 1 << 0,
+    IB_MAD_IGNORE_BKEY = 1 << 1,
+};
+
+/*
+ * Let the agent of the MAD's class answer @in (256 bytes).  SM classes go to
+ * the SMA, PerfMgmt to the PMA; a Get or Set of a class that is not there is
+ * answered with the status that IBA Vol.1 13.4.7 asks for.
+ * @in_port: the port it arrived on.  @slid: its source, for M_Key violations
+ * and traps.  The SMA leaves hop pointer, paths, TransactionID, DrSLID and
+ * DrDLID alone, sets the response method (and the D bit of a directed-route
+ * SMP), status and data.  @out may not overlap @in.
+ */
+IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
+                                 unsigned flags, const uint8_t *in,
+                                 uint8_t *out);
+
+typedef enum IbSmiAction {
+    IB_SMI_LOCAL,                 /* for this node's SMA (or SM) */
+    IB_SMI_FORWARD,               /* send through @out_port */
+    IB_SMI_DISCARD,
+} IbSmiAction;
+
+typedef struct IbSmiResult {
+    IbSmiAction action;
+    uint8_t out_port;             /* IB_SMI_FORWARD: 0..num_ports */
+    bool lid_routed;              /* leaves the directed part: forward to
+                                     @dlid by the forwarding table */
+    uint16_t slid, dlid;          /* LRH for the next hop */
+} IbSmiResult;
+
+/*
+ * Directed-route processing of an SMP (class 0x81) that arrived at @in_port,
+ * IBA Vol.1 14.2.2: advances HopPointer and writes ReturnPath in @smp.
+ * For a response or trap that this node itself sends, @in_port is 0 on a
+ * switch: 14.2.2.3/14.2.2.4 (returning SMPs) apply.
+ */
+IbSmiResult ib_smi_process(IbNode *node, uint8_t in_port, uint8_t *smp);
+
+/* -------------------------------------------- what owners read and write */
+
+/* Port 0 of a switch, or 1..num_ports of a CA; external switch ports have no
+   LID of their own (0). */
+uint16_t ib_node_lid(const IbNode *node, uint8_t port);
+uint8_t ib_node_lmc(const IbNode *node, uint8_t port);
+uint16_t ib_node_sm_lid(const IbNode *node, uint8_t port);
+uint8_t ib_node_sm_sl(const IbNode *node, uint8_t port);
+uint64_t ib_node_gid_prefix(const IbNode *node, uint8_t port);
+uint64_t ib_node_guid(const IbNode *node, uint8_t port, unsigned index);
+uint32_t ib_node_capability_mask(const IbNode *node, uint8_t port);
+void ib_node_set_capability_mask(IbNode *node, uint8_t port, uint32_t mask);
+uint8_t ib_node_subnet_timeout(const IbNode *node, uint8_t port);
+
+/* Host order; @index below the capacity. */
+uint16_t ib_node_pkey(const IbNode *node, uint8_t port, unsigned index);
+unsigned ib_node_pkey_cap(const IbNode *node, uint8_t port);
+/* Does @pkey match a table entry (15 bits equal, not limited to limited)?
+   Returns its index, or -1.  IBA Vol.1 10.9.3 */
+int ib_node_pkey_match(const IbNode *node, uint8_t port, uint16_t pkey);
+/* A bad P_Key / Q_Key met by the port's owner: counted, trap 257/258/259. */
+void ib_node_pkey_violation(IbNode *node, uint8_t port);
+void ib_node_qkey_violation(IbNode *node, uint8_t port);
+void ib_node_reset_qkey_violations(IbNode *node, uint8_t port);
+
+/*
+ * SL to VL: for a switch, of packets from @in_port out through @out_port; for
+ * a CA @in_port is 0.  15 means discard.  The pointer form gives the 16
+ * bytes (one VL each) for use on the packet path; it stays valid and is
+ * updated in place for the node's life.
+ */
+const uint8_t *ib_node_sl2vl(const IbNode *node, uint8_t in_port,
+                             uint8_t out_port);
+
+/* The owner saw a port change state: trap 128 (switch), PortStateChange. */
+void ib_node_port_state_changed(IbNode *node, uint8_t port);
+/* SwitchInfo.PortStateChange; written by Set(SwitchInfo). */
+bool ib_node_port_state_change(const IbNode *node);
+void ib_node_clear_port_state_change(IbNode *node);
+
+struct IbStateWriter;
+struct IbStateReader;
+void ib_node_save(const IbNode *node, struct IbStateWriter *writer);
+bool ib_node_load(IbNode *node, struct IbStateReader *reader);
+
+#endif

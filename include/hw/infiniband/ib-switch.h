@@ -1,0 +1,109 @@
+/*
+ * An InfiniBand switch: ports, forwarding tables, and port 0 with its agents
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * The switch owns one IbLink a port for its whole life; a cable is attached
+ * to and detached from a link (ib_switch_link() and ib-link.h).  All calls for
+ * one switch come from one thread.
+ */
+#ifndef HW_INFINIBAND_IB_SWITCH_H
+#define HW_INFINIBAND_IB_SWITCH_H
+
+#include "hw/infiniband/ib-agent.h"
+
+typedef struct IbSwitch IbSwitch;
+
+typedef enum IbFdbType {
+    IB_FDB_LINEAR,
+    IB_FDB_RANDOM,
+} IbFdbType;
+
+typedef struct IbSwitchConfig {
+    uint8_t num_ports;            /* external, 1..254 */
+    uint64_t node_guid, system_guid;
+    char description[64];
+    uint32_t vendor_id;
+    uint16_t device_id;
+    uint32_t revision;
+    IbFdbType fdb;
+    uint16_t linear_fdb_cap;      /* entries, 1..49152 (default 49152) */
+    uint16_t random_fdb_cap;
+    uint16_t lids_per_port;
+    uint16_t multicast_fdb_cap;   /* entries, 0..16383 */
+    uint16_t pkey_cap, pkey_cap_external;
+    IbLinkConfig link;            /* of every external port; guid and port_num
+                                     are filled in */
+} IbSwitchConfig;
+
+/* Why a packet went no further.  Order is ABI of the QOM property and trace. */
+typedef enum IbDiscard {
+    IB_DISCARD_MALFORMED,
+    IB_DISCARD_DLID_ZERO,
+    IB_DISCARD_ABOVE_CAP,
+    IB_DISCARD_ABOVE_TOP,
+    IB_DISCARD_NO_ROUTE,          /* entry 255, no RFT match, bad default */
+    IB_DISCARD_NO_PORT,           /* entry names a port that does not exist */
+    IB_DISCARD_PORT_DOWN,         /* not Active (or not Init.. for VL15) */
+    IB_DISCARD_SAME_PORT,         /* multicast only; unicast may hairpin */
+    IB_DISCARD_NOT_MANAGEMENT,    /* to port 0, neither QP0 nor QP1 */
+    IB_DISCARD_PERMISSIVE,        /* DLID FFFF that is no SMP */
+    IB_DISCARD_SL2VL,             /* VL15 in the map */
+    IB_DISCARD_MTU,
+    IB_DISCARD_MCAST_EMPTY,
+    IB_DISCARD_MCAST_TRANSPORT,   /* neither UD nor raw */
+    IB_DISCARD_SMP,               /* the SMI's rules */
+    IB_DISCARD_MKEY,
+    IB_DISCARD_QKEY,
+    IB_DISCARD_PKEY,
+    IB_DISCARD_RAW,
+    IB_DISCARD_LIFETIME,
+    IB_DISCARD_COUNT
+} IbDiscard;
+
+const char *ib_discard_name(IbDiscard reason);
+
+typedef struct IbSwitchOps {
+    int64_t (*now)(void *opaque);
+    uint32_t (*random)(void *opaque);
+    void (*set_port_timer)(void *opaque, uint8_t port, int64_t deadline);
+    void (*set_timer)(void *opaque, int64_t deadline);
+    IbCableResult (*send_frame)(void *opaque, uint8_t port,
+                                const uint8_t *frame, size_t len);
+    void (*port_state_changed)(void *opaque, uint8_t port, uint8_t old_state,
+                               uint8_t new_state);
+    void (*tap)(void *opaque, uint8_t port, bool tx, const uint8_t *packet,
+                size_t len, uint16_t vcrc);
+    /* While traced only: packets in and out (@out_port 255: discarded,
+       @reason an IbDiscard), and the MADs that port 0 takes and gives. */
+    void (*trace_packet)(void *opaque, uint8_t in_port, uint8_t out_port,
+                         int reason, const uint8_t *packet, size_t len);
+    void (*trace_mad)(void *opaque, uint8_t port, bool out,
+                      const uint8_t *mad);
+} IbSwitchOps;
+
+IbSwitch *ib_switch_new(const IbSwitchConfig *config, const IbSwitchOps *ops,
+                        void *opaque);
+void ib_switch_free(IbSwitch *sw);
+void ib_switch_reset(IbSwitch *sw);
+
+/* @port: 1..num_ports. */
+IbLink *ib_switch_link(IbSwitch *sw, uint8_t port);
+IbNode *ib_switch_node(IbSwitch *sw);
+const IbSwitchConfig *ib_switch_config(const IbSwitch *sw);
+void ib_switch_timer(IbSwitch *sw);
+void ib_switch_port_timer(IbSwitch *sw, uint8_t port);
+uint64_t ib_switch_discards(const IbSwitch *sw, IbDiscard reason);
+void ib_switch_set_trace(IbSwitch *sw, bool on);
+
+/* Looking at the tables.  Linear entry of @lid: a port, or 255. */
+uint8_t ib_switch_lft_get(const IbSwitch *sw, uint16_t lid);
+/* 32 bytes of port mask, bit (port % 8) of byte (port / 8), LID C000 on. */
+void ib_switch_mft_get(const IbSwitch *sw, uint16_t mlid, uint8_t mask[32]);
+
+void ib_switch_save(const IbSwitch *sw, GByteArray *bytes);
+/* False, and the switch is reset, on bytes that save could not have written
+   for a switch of this configuration. */
+bool ib_switch_load(IbSwitch *sw, const void *data, size_t len);
+
+#endif
