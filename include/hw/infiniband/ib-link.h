@@ -27,7 +27,13 @@
 #define IB_VLS               16      /* data VLs 0..14 and VL15 */
 #define IB_VL_MGMT           15
 #define IB_BLOCK_BYTES       64      /* unit of credits, IBA Vol.1 7.9 */
-#define IB_PACKET_MAX_BYTES  (4096 + 128)   /* largest packet, LRH to ICRC */
+/*
+ * Largest packet of an MTU, LRH to ICRC: PktLen is at most (MTU + 124) / 4
+ * words (IBA Vol.1 7.7.8).  IB_PACKET_MAX_BYTES (ib-packet.h) is only what
+ * the field of PktLen could say.
+ */
+#define IB_LINK_HEADER_BYTES 124
+#define IB_LINK_PACKET_MAX   (4096 + IB_LINK_HEADER_BYTES)
 
 typedef struct IbLink IbLink;
 typedef struct IbPacketBuf IbPacketBuf;
