@@ -40,8 +40,8 @@
 /* Smallest and largest packet that PktLen can describe, in bytes */
 #define IB_PKTLEN_MIN           5
 #define IB_PKTLEN_MAX           0x7ff
-#define IB_PACKET_MIN_BYTES     (IB_PKTLEN_MIN * 4)
-#define IB_PACKET_MAX_BYTES     (IB_PKTLEN_MAX * 4)
+#define IB_PKTLEN_MIN_BYTES     (IB_PKTLEN_MIN * 4)
+#define IB_PKTLEN_MAX_BYTES     (IB_PKTLEN_MAX * 4)
 
 /* LID space (IBA Vol. 1, 4.1.3) */
 #define IB_LID_RESERVED         0x0000
@@ -471,7 +471,7 @@ typedef struct IbPacketBth {
 
 /*
  * ib_packet_bytes: size of a packet from LRH to ICRC with @payload_len bytes
- * of payload. The result is at most IB_PACKET_MAX_BYTES as long as
+ * of payload: at most 4096 + 124 (IBA Vol. 1, 7.7.8) as long as
  * @payload_len is at most 4096.
  */
 size_t ib_packet_bytes(bool has_grh, uint8_t opcode, size_t payload_len);

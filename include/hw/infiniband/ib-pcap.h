@@ -32,11 +32,12 @@ IbPcap *ib_pcap_open(const char *path, char **err);
 /*
  * ib_pcap_write: append one packet.
  * @ns:     nanoseconds since the epoch
- * @packet: LRH to the end of ICRC, @len bytes (at most 65535 - 18; more is
+ * @packet: LRH to the end of ICRC, @len bytes (1 to 65535 - 18; others are
  *          refused)
  * @vcrc:   as returned by ib_vcrc(), or 0 when the cable carried none
- * Returns false when the record could not be written; the capture goes on
- * and ib_pcap_lost() counts it.
+ * Returns false when the record was not written; ib_pcap_lost() counts it. A
+ * refused record is only left out; after an error of the file (disk full) no
+ * more are written, so that what is there stays readable.
  */
 bool ib_pcap_write_dir(IbPcap *pcap, IbPcapDir dir, int64_t ns,
                        const uint8_t *packet, size_t len, uint16_t vcrc);
