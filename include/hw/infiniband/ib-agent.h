@@ -17,8 +17,8 @@
 #define HW_INFINIBAND_IB_AGENT_H
 
 #include "hw/infiniband/ib-link.h"
-
-#define IB_MAD_BYTES   256
+#include "hw/infiniband/ib-mad.h"
+#include "hw/infiniband/ib-sm-attr.h"
 
 typedef struct IbNode IbNode;
 
@@ -42,14 +42,15 @@ typedef struct IbNodeOps {
        ib_node_timer() at @deadline; INT64_MAX disarms. */
     void (*set_timer)(void *opaque, int64_t deadline);
     /* Send an SMP of the node's own (a trap) LID-routed from @port to @dlid
-       on QP0/VL15; may be NULL for a node that sends none. */
+       on QP0/VL15; may be NULL for a node that sends none.  @port: 0 on a
+       switch.  The bytes are valid during the call. */
     void (*send_smp)(void *opaque, uint8_t port, const uint8_t *mad,
                      uint16_t dlid, uint8_t sl);
     void (*changed)(void *opaque, uint8_t port, uint32_t what);
 } IbNodeOps;
 
 typedef struct IbNodeConfig {
-    uint8_t node_type;            /* IB_NODE_CA 1, IB_NODE_SWITCH 2 */
+    uint8_t node_type;            /* IB_NODE_TYPE_CA or _SWITCH */
     uint8_t num_ports;            /* external ports, 1..254 */
     uint64_t system_guid, node_guid;
     uint64_t port_guid;           /* CA: of port 1, port n is +n-1;
@@ -61,9 +62,37 @@ typedef struct IbNodeConfig {
     uint16_t pkey_cap;            /* entries of each CA port / switch port 0 */
     uint16_t pkey_cap_external;   /* of each external port of a switch */
     uint8_t guid_cap;             /* entries of each CA port / switch port 0 */
-    uint32_t capability_mask;     /* PortInfo.CapabilityMask, initial */
+    uint32_t capability_mask;     /* PortInfo.CapabilityMask, initial; the
+                                     bit of extended speeds follows links[] */
     uint16_t capability_mask2;
+    bool enhanced_port0;          /* SwitchInfo.EnhancedPort0 */
+    bool optimized_sl2vl;         /* SwitchInfo's
+                                     OptimizedSLtoVLMappingProgramming */
+    uint8_t enforcement;          /* IB_ENFORCE_* that the switch implements;
+                                     other bits are ignored in a Set */
 } IbNodeConfig;
+
+/*
+ * What these agents do for a node, as CapabilityMask bits.  The owner adds
+ * what it does itself: IsMulticastFDBTopSupported, IsAutomaticMigration...,
+ * a driver adds IsSM and IsCommunicationManagementSupported.  A ConnectX-3
+ * under its driver reports 0x02514868, a Mellanox switch 0x42504848: these
+ * and VendorClass, which nothing here answers.
+ */
+#define IB_NODE_CAPABILITY_MASK                        \
+    (IB_CAP_IS_TRAP_SUPPORTED |                        \
+     IB_CAP_IS_SL_MAPPING_SUPPORTED |                  \
+     IB_CAP_IS_SYSTEM_IMAGE_GUID_SUPPORTED |           \
+     IB_CAP_IS_CAPABILITY_MASK_NOTICE_SUPPORTED |      \
+     IB_CAP_IS_CLIENT_REREGISTRATION_SUPPORTED)
+
+/* The low bits of PortInfo's byte of OperationalVLs (external switch ports) */
+enum {
+    IB_ENFORCE_RAW_OUT        = 1 << 0,   /* FilterRawOutbound */
+    IB_ENFORCE_RAW_IN         = 1 << 1,
+    IB_ENFORCE_PARTITION_OUT  = 1 << 2,   /* PartitionEnforcementOutbound */
+    IB_ENFORCE_PARTITION_IN   = 1 << 3,
+};
 
 /* A method handler's answer: 0 or the status bits of the response MAD. */
 typedef uint16_t IbSmaStatus;
@@ -71,10 +100,11 @@ typedef uint16_t IbSmaStatus;
 typedef struct IbSmaAttribute {
     uint16_t id;                  /* IB_ATTR_* */
     const char *name;             /* for traces */
-    uint8_t node_types;           /* mask of 1 << IB_NODE_* */
-    /* @data: the 64 bytes of SMP data, filled with zeros for get; in-out for
-       set (a set is answered with what a get would then say).
-       @in_port: where the SMP came in (0 unless a switch says otherwise). */
+    uint8_t node_types;           /* mask of 1 << IB_NODE_TYPE_* */
+    /* @data: the 64 bytes of SMP data, zeros for get to fill; for set what the
+       SM wrote (after a set that returned 0, get is called for the answer).
+       @in_port: where the SMP came in, as in ib_node_process_mad().  A
+       handler that is NULL: 0x000c. */
     IbSmaStatus (*get)(IbNode *node, uint8_t in_port, uint32_t modifier,
                        uint8_t *data, void *opaque);
     IbSmaStatus (*set)(IbNode *node, uint8_t in_port, uint32_t modifier,
@@ -82,8 +112,8 @@ typedef struct IbSmaAttribute {
 } IbSmaAttribute;
 
 /*
- * @extra: rows of the node's owner, ended by an id of 0, or NULL; their
- * handlers get @opaque.  @links[p] is the link of external port p (1..
+ * @extra: rows of the node's owner, ended by an id of 0, or NULL; they come
+ * before the agents' own and their handlers get @opaque.  @links[p] is the link of external port p (1..
  * num_ports); links[0] is unused.  The array is copied, the links are the
  * caller's and outlive the node.
  */
@@ -93,9 +123,13 @@ IbNode *ib_node_new(const IbNodeConfig *config, const IbNodeOps *ops,
 void ib_node_free(IbNode *node);
 /* Power-on state (LIDs 0, default tables); counters' windows start afresh. */
 void ib_node_reset(IbNode *node);
+/* The timer armed through set_timer() has expired. */
 void ib_node_timer(IbNode *node);
 const IbNodeConfig *ib_node_config(const IbNode *node);
+/* NodeDescription as the node itself changes it; trap 144 if the
+   CapabilityMask has IsOtherLocalChangesNoticeSupported. */
 void ib_node_set_description(IbNode *node, const char description[64]);
+const char *ib_node_description(const IbNode *node);    /* 64 bytes */
 
 /* ------------------------------------------------------------ the agents */
 
@@ -113,9 +147,10 @@ enum {
 /*
  * Let the agent of the MAD's class answer @in (256 bytes).  SM classes go to
  * the SMA, PerfMgmt to the PMA; a Get or Set of a class that is not there is
- * answered with the status that IBA Vol.1 13.4.7 asks for.
- * @in_port: the port it arrived on.  @slid: its source, for M_Key violations
- * and traps.  The SMA leaves hop pointer, paths, TransactionID, DrSLID and
+ * answered with status 0x000c (IBA Vol.1 13.4.7; what Linux answers, too).
+ * @in_port: the port it arrived on; on a CA 1..num_ports, on a switch any, 0
+ * for what port 0 itself sent.  @slid: its source, for M_Key violations and
+ * traps.  The SMA leaves hop pointer, paths, TransactionID, DrSLID and
  * DrDLID alone, sets the response method (and the D bit of a directed-route
  * SMP), status and data.  @out may not overlap @in.
  */
@@ -140,10 +175,21 @@ typedef struct IbSmiResult {
 /*
  * Directed-route processing of an SMP (class 0x81) that arrived at @in_port,
  * IBA Vol.1 14.2.2: advances HopPointer and writes ReturnPath in @smp.
- * For a response or trap that this node itself sends, @in_port is 0 on a
- * switch: 14.2.2.3/14.2.2.4 (returning SMPs) apply.
+ * @in_port 0 is an SMP of the node's own, on a CA too: the first hop of a
+ * request, or of a response whose route is all directed.
  */
 IbSmiResult ib_smi_process(IbNode *node, uint8_t in_port, uint8_t *smp);
+
+/*
+ * The first hop of a response (ib_node_process_mad() made it from the request
+ * at @smp's place) from this node.  @in_port, @slid: of the request.  When
+ * the request came through a LID-routed last part (DrDLID is not
+ * permissive), the response goes LID-routed to @slid; else as
+ * ib_smi_process() with @in_port 0.  A request of the node's own (HopCount 0
+ * from port 0) gives IB_SMI_LOCAL.
+ */
+IbSmiResult ib_smi_reply(IbNode *node, uint8_t in_port, uint16_t slid,
+                         uint8_t *smp);
 
 /* -------------------------------------------- what owners read and write */
 
@@ -165,21 +211,71 @@ unsigned ib_node_pkey_cap(const IbNode *node, uint8_t port);
 /* Does @pkey match a table entry (15 bits equal, not limited to limited)?
    Returns its index, or -1.  IBA Vol.1 10.9.3 */
 int ib_node_pkey_match(const IbNode *node, uint8_t port, uint16_t pkey);
-/* A bad P_Key / Q_Key met by the port's owner: counted, trap 257/258/259. */
+/* A bad P_Key / Q_Key met by the port's owner: counted in PortInfo. */
 void ib_node_pkey_violation(IbNode *node, uint8_t port);
 void ib_node_qkey_violation(IbNode *node, uint8_t port);
 void ib_node_reset_qkey_violations(IbNode *node, uint8_t port);
 
+/* The packet that had the bad key, for the trap about it. */
+typedef struct IbKeyViolation {
+    uint32_t key;                 /* P_Key or Q_Key of the packet */
+    uint16_t slid, dlid;
+    uint8_t sl;
+    uint32_t src_qpn, dest_qpn;
+    bool has_grh;                 /* the GIDs count */
+    uint8_t sgid[16], dgid[16];
+} IbKeyViolation;
+
+/*
+ * Besides counting: tell the SM.  @trap: IB_TRAP_BAD_P_KEY (257),
+ * IB_TRAP_BAD_Q_KEY (258) or, at an external port of a switch,
+ * IB_TRAP_SWITCH_BAD_P_KEY (259).  Cheap to call for each bad packet: at most
+ * one trap of a kind is on its way, no more than one an interval.
+ */
+void ib_node_key_trap(IbNode *node, uint8_t port, uint16_t trap,
+                      const IbKeyViolation *violation);
+
+/* IB_ENFORCE_* that the SM has switched on at @port of a switch. */
+uint8_t ib_node_enforcement(const IbNode *node, uint8_t port);
+
 /*
  * SL to VL: for a switch, of packets from @in_port out through @out_port; for
- * a CA @in_port is 0.  15 means discard.  The pointer form gives the 16
- * bytes (one VL each) for use on the packet path; it stays valid and is
- * updated in place for the node's life.
+ * a CA @in_port is 0.  16 bytes, one VL each; 15 means discard.
+ *
+ * On the packet path: keep the pointer that ib_node_sl2vl_view() gives, which
+ * is good for the node's life, and look up through it with ib_sl2vl() for
+ * each packet, since a Set(SLtoVLMappingTable) may put another table
+ * there (until the first one, all pairs of ports share 16 bytes).
  */
+typedef struct IbSl2vlView {
+    const uint8_t *base;
+    uint32_t in_stride, out_stride;     /* bytes; both 0: all the same */
+} IbSl2vlView;
+
+const IbSl2vlView *ib_node_sl2vl_view(const IbNode *node);
+
+static inline const uint8_t *ib_sl2vl(const IbSl2vlView *view,
+                                      uint8_t in_port, uint8_t out_port)
+{
+    return view->base + in_port * view->in_stride +
+           out_port * view->out_stride;
+}
+
 const uint8_t *ib_node_sl2vl(const IbNode *node, uint8_t in_port,
                              uint8_t out_port);
 
-/* The owner saw a port change state: trap 128 (switch), PortStateChange. */
+/*
+ * The counters that the PMA shows for @port: those of its link; for port 0 of
+ * a switch a block of the node's own, for the switch to count what port 0
+ * sends and receives.
+ */
+IbLinkCounters *ib_node_counters(IbNode *node, uint8_t port);
+
+/*
+ * The owner saw the link of @port change PortState (call it for each change;
+ * those that the SM asked for or that are no change to or from Down are told
+ * apart here): PortStateChange and trap 128 of a switch.
+ */
 void ib_node_port_state_changed(IbNode *node, uint8_t port);
 /* SwitchInfo.PortStateChange; written by Set(SwitchInfo). */
 bool ib_node_port_state_change(const IbNode *node);
