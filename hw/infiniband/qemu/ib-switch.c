@@ -16,7 +16,7 @@
 #include "migration/vmstate.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "trace.h"
+#include "../trace.h"
 
 /* What a switch of QEMU says it is: see docs/specs/ib-switch.rst. */
 #define IB_SWITCH_VENDOR_ID  0x525400
@@ -149,8 +149,8 @@ static void ib_switch_op_trace_mad(void *opaque, uint8_t port, bool out,
     trace_ib_switch_mad(DEVICE(s)->id ?: "", port, out ? "out" : "in",
                         ib_field_get(mad, IB_MAD_MGMT_CLASS),
                         ib_field_get(mad, IB_MAD_METHOD),
-                        ib_field_get(mad, IB_MAD_ATTR_ID),
-                        ib_field_get(mad, IB_MAD_ATTR_MOD),
+                        ib_field_get(mad, IB_MAD_ATTRIBUTE_ID),
+                        ib_field_get(mad, IB_MAD_ATTRIBUTE_MODIFIER),
                         ib_field_get(mad, IB_MAD_STATUS));
 }
 
