@@ -27,10 +27,10 @@ typedef struct IbSwitchConfig {
     uint16_t device_id;
     uint32_t revision;
     IbFdbType fdb;
-    uint16_t linear_fdb_cap;      /* entries, 1..49152 (default 49152) */
-    uint16_t random_fdb_cap;
-    uint16_t lids_per_port;
-    uint16_t multicast_fdb_cap;   /* entries, 0..16383 */
+    uint16_t linear_fdb_cap;      /* entries, 1..49152; not for random */
+    uint16_t random_fdb_cap;      /* entries, 1..49152; not for linear */
+    uint16_t lids_per_port;       /* random: 0 is no limit */
+    uint16_t multicast_fdb_cap;   /* entries, 0..16383; 0: no table */
     uint16_t pkey_cap, pkey_cap_external;
     IbLinkConfig link;            /* of every external port; guid and port_num
                                      are filled in */
@@ -80,11 +80,32 @@ typedef struct IbSwitchOps {
                          int reason, const uint8_t *packet, size_t len);
     void (*trace_mad)(void *opaque, uint8_t port, bool out,
                       const uint8_t *mad);
+    /* While traced only, may be NULL: a link's own discards and errors. */
+    void (*trace_link)(void *opaque, uint8_t port, const char *event,
+                       const uint8_t *packet, size_t len);
 } IbSwitchOps;
 
+/* Is this kind of forwarding table there? */
+bool ib_switch_fdb_supported(IbFdbType fdb);
+
+/*
+ * Check everything of @config but @config->link.  NULL if ib_switch_new()
+ * takes it, or the name of the first bad member, with what it may be in
+ * *@range ("1 to 254").
+ */
+const char *ib_switch_config_error(const IbSwitchConfig *config,
+                                   const char **range);
+
+/*
+ * Make a switch in power-on state, its ports without cables.  @config is
+ * copied; @ops lives as long as the switch; tap, trace_* and
+ * port_state_changed may be NULL.  NULL if ib_switch_config_error() has
+ * something to say.
+ */
 IbSwitch *ib_switch_new(const IbSwitchConfig *config, const IbSwitchOps *ops,
                         void *opaque);
 void ib_switch_free(IbSwitch *sw);
+/* Power-on reset; cables stay attached and train again. */
 void ib_switch_reset(IbSwitch *sw);
 
 /* @port: 1..num_ports. */

@@ -1,0 +1,151 @@
+/*
+ * What the parts of the switch share
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef HW_INFINIBAND_SWITCH_INT_H
+#define HW_INFINIBAND_SWITCH_INT_H
+
+#include "hw/infiniband/ib-switch.h"
+#include "hw/infiniband/ib-packet.h"
+#include "hw/infiniband/ib-mad.h"
+#include "hw/infiniband/ib-sm-attr.h"
+#include "hw/infiniband/ib-state.h"
+
+/* A port number that no switch has: no route, no default port. */
+#define IB_NO_PORT          255
+
+/* SwitchInfo.LifeTimeValue at power-on: packets live without end. */
+#define IB_LIFE_TIME_MAX    31
+
+typedef struct IbSwitchPort {
+    IbSwitch *sw;
+    IbLink *link;                 /* NULL for port 0 */
+    uint8_t num;
+    bool dirty;                   /* is in sw->dirty[] */
+} IbSwitchPort;
+
+struct IbSwitch {
+    /* Read for each packet. */
+    const uint8_t *fdb;           /* exit port of each LID below fdb_limit */
+    uint32_t fdb_limit;
+    uint16_t own_lid;             /* port 0's: own_lids from own_lid on */
+    uint16_t own_lids;            /* 0 while it has none */
+    uint8_t num_ports;
+    bool trace;
+    bool receiving;               /* between receive() and receive_end() */
+    uint8_t dirty_count;
+    IbSwitchPort *ports;          /* 0..num_ports */
+    const IbSl2vlView *sl2vl;
+    IbNode *node;                 /* NULL while the switch is made */
+    uint8_t dirty[256];           /* ports sent to since the last flush */
+
+    uint64_t discards[IB_DISCARD_COUNT];
+
+    /*
+     * Tables, allocated as far as they were written: @lids is the array
+     * behind @fdb (entries from 0), the linear table itself or what the
+     * random table says for each LID.
+     */
+    uint8_t *lids;
+    uint32_t lids_size;
+    uint32_t *rft;                /* entries as on the wire, host order */
+    uint64_t *mft;                /* mft_words an entry, bit = port */
+    uint32_t mft_size;            /* entries allocated */
+    uint8_t mft_words;
+
+    /* SwitchInfo */
+    uint16_t linear_top;
+    uint16_t mcast_top;           /* 0: not in use */
+    uint8_t default_port;
+    uint8_t mcast_primary;
+    uint8_t mcast_not_primary;
+    uint8_t life_time;
+
+    uint32_t psn[2];              /* next of QP0 and QP1 */
+    bool quiet;                   /* port states are no events */
+
+    IbSwitchConfig config;
+    const IbSwitchOps *ops;
+    void *opaque;
+};
+
+static inline bool ib_switch_own_lid(const IbSwitch *sw, uint16_t lid)
+{
+    return (uint16_t)(lid - sw->own_lid) < sw->own_lids;
+}
+
+/* Blocks of @per entries that a table of @entries has. */
+static inline uint32_t ib_blocks(uint32_t entries, uint32_t per)
+{
+    return (entries + per - 1) / per;
+}
+
+/* ---------------------------------------------------------------- forward */
+
+/* IbLinkOps.receive and .receive_end; @opaque is the IbSwitchPort. */
+void ib_switch_receive(void *opaque, IbPacket *packet);
+void ib_switch_receive_end(void *opaque);
+
+/* Put everything sent since the last call on its cables. */
+void ib_switch_flush(IbSwitch *sw);
+
+/* Count a packet from @in that goes no further. */
+void ib_switch_discard(IbSwitch *sw, const IbSwitchPort *in, IbDiscard why,
+                       const IbPacket *packet);
+
+/*
+ * The exit port for a unicast or permissive @dlid of a packet from @in: 0 for
+ * port 0, IB_NO_PORT and the reason in *@why if there is none.
+ */
+uint8_t ib_switch_route(const IbSwitch *sw, const IbSwitchPort *in,
+                        uint16_t dlid, IbDiscard *why);
+
+/* Send @packet, that came from @in, through @out (1..num_ports) on @vl. */
+void ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
+                    IbPacket *packet, uint8_t vl);
+
+/* ----------------------------------------------------------------- tables */
+
+/*
+ * fdb-linear.c.  miss() answers for a LID that @fdb has no existing port for.
+ * get and set are of 64 bytes of LinearForwardingTable data.
+ */
+void ib_fdb_linear_update(IbSwitch *sw);
+uint8_t ib_fdb_linear_miss(const IbSwitch *sw, uint16_t dlid, IbDiscard *why);
+IbSmaStatus ib_fdb_linear_get(IbNode *node, uint8_t in_port,
+                              uint32_t modifier, uint8_t *data, void *opaque);
+IbSmaStatus ib_fdb_linear_set(IbNode *node, uint8_t in_port,
+                              uint32_t modifier, uint8_t *data, void *opaque);
+
+/* Grow sw->lids to hold @size entries; new ones have no route. */
+void ib_fdb_reserve(IbSwitch *sw, uint32_t size);
+
+/* fdb-multicast.c: the entry of @mlid (mft_words words), NULL if none. */
+const uint64_t *ib_fdb_multicast_lookup(const IbSwitch *sw, uint16_t mlid);
+void ib_fdb_multicast_reserve(IbSwitch *sw, uint32_t entries);
+IbSmaStatus ib_fdb_multicast_get(IbNode *node, uint8_t in_port,
+                                 uint32_t modifier, uint8_t *data,
+                                 void *opaque);
+IbSmaStatus ib_fdb_multicast_set(IbNode *node, uint8_t in_port,
+                                 uint32_t modifier, uint8_t *data,
+                                 void *opaque);
+
+/* switch.c: after a change of a table or of SwitchInfo. */
+void ib_switch_update_fdb(IbSwitch *sw);
+/* switch.c: after a change of port 0's LID. */
+void ib_switch_update_lid(IbSwitch *sw);
+/* Empty tables, SwitchInfo of power-on. */
+void ib_switch_reset_tables(IbSwitch *sw);
+
+/* ----------------------------------------------------------- port 0, SMA */
+
+/* A packet that the tables send to port 0. */
+void ib_port0_receive(IbSwitch *sw, IbSwitchPort *in, IbPacket *packet);
+/* IbNodeOps.send_smp; @opaque is the IbSwitch. */
+void ib_port0_send_smp(void *opaque, uint8_t port, const uint8_t *mad,
+                       uint16_t dlid, uint8_t sl);
+
+extern const IbSmaAttribute ib_switch_attributes[];
+
+#endif
