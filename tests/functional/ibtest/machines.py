@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One QEMU process each: a switch in its chassis, a guest with an HCA."""
+
+import os
+import re
+import subprocess
+import time
+
+from . import paths
+from .agent import Agent, AgentError, CommandError
+
+paths.use_qemu_python()
+
+# pylint: disable=wrong-import-position
+from qemu.machine import QEMUMachine                        # noqa: E402
+from qemu.machine.machine import VMLaunchFailure            # noqa: E402
+
+KERNEL_ARGS = ('console=ttyS0 quiet nokaslr mitigations=off audit=0 '
+               'apparmor=0 random.trust_cpu=on cryptomgr.notests '
+               'no_timer_check panic=-1')
+DRIVERS = 'mlx4_core mlx4_ib ib_umad ib_uverbs rdma_ucm ib_ipoib'
+
+
+class StartError(Exception):
+    """QEMU did not start; says what it printed."""
+
+
+def qemu_version():
+    """(major, minor) of the QEMU under test."""
+    text = subprocess.run([paths.qemu(), '--version'], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    return tuple(int(n) for n in
+                 re.search(r'version (\d+)\.(\d+)', text).groups())
+
+
+class Machine:
+    """A QEMU process; args() is the command line after the binary.
+
+    folder holds its sockets and logs.  With detached the process outlives
+    this one, else it dies with it, however it dies.
+    """
+
+    def __init__(self, name, folder, detached=False):
+        self.name = name
+        self.folder = folder
+        self.detached = detached
+        self._vm = None
+
+    def path(self, suffix):
+        return os.path.join(self.folder, f'{self.name}.{suffix}')
+
+    def args(self):
+        raise NotImplementedError
+
+    def start(self):
+        # A session of its own: Ctrl-C is for this process, which then ends
+        # the others in good order.
+        wrapper = ['setsid']
+        if not self.detached:
+            wrapper += ['setpriv', '--pdeathsig', 'KILL']
+        args = ['-nodefaults', '-no-user-config', '-name', self.name]
+        for kind in ('qmp', 'monitor'):
+            args += ['-chardev', f'socket,id={kind}0,server=on,wait=off,'
+                     f'path={self.path(kind)}']
+        args += ['-mon', 'chardev=qmp0,mode=control', '-mon',
+                 'chardev=monitor0,mode=readline']
+        self._vm = QEMUMachine(paths.qemu(), args=args + self.args(),
+                               wrapper=wrapper, name=self.name,
+                               base_temp_dir=self.folder, log_dir=self.folder)
+        try:
+            self._vm.launch()
+        except VMLaunchFailure as error:
+            self._vm = None
+            raise StartError((error.output or str(error)).strip()) from error
+
+    def running(self):
+        return self._vm is not None and self._vm.is_running()
+
+    def pid(self):
+        return self._vm.get_pid()
+
+    def qmp(self, command, **arguments):
+        """A QMP command's return value; raises if it fails."""
+        return self._vm.cmd(command, arguments)
+
+    def qom_get(self, path, name):
+        return self.qmp('qom-get', path=path, property=name)
+
+    def forget(self):
+        """Let a detached process live on."""
+        self._vm = None
+
+    def log(self):
+        """What the process has written to stdout and stderr."""
+        with open(self.path('log'), encoding='utf-8',
+                  errors='replace') as file:
+            return file.read()
+
+    def kill(self):
+        """End it as a crash would."""
+        if self._vm is not None:
+            self._vm.shutdown(hard=True)
+            self._vm = None
+
+    def stop(self):
+        """End it as "quit" does; raises if it crashed before or now."""
+        machine, self._vm = self._vm, None
+        if machine is None:
+            return
+        if not machine.is_running():
+            status = machine.exitcode()
+            machine.shutdown(hard=True)
+            raise StartError(f'{self.name} ended by itself with status '
+                             f'{status}: {self.log()[-2000:]}')
+        machine.shutdown(timeout=20)
+        if machine.exitcode() != 0:
+            raise StartError(f'{self.name} ended with status '
+                             f'{machine.exitcode()}: {self.log()[-2000:]}')
+
+
+class Switch(Machine):
+    """A switch: a chassis with an ib-switch and a cage for each cable."""
+
+    def __init__(self, name, folder, ports, options='', detached=False):
+        super().__init__(name, folder, detached)
+        self.ports = ports
+        self.options = options
+        self.cables = {}                # port => (socket, options of ib-port)
+        self.extra = []
+
+    def cable(self, port, options=''):
+        """Lay a cable into a port; returns the socket of its far end."""
+        path = self.path(f'port{port}')
+        self.cables[port] = (path, options)
+        return path
+
+    def args(self):
+        args = ['-M', 'ib-chassis', '-device',
+                f'ib-switch,id={self.name},ports={self.ports}{self.options}']
+        for port, (path, options) in sorted(self.cables.items()):
+            args += ['-netdev', f'stream,id=n{port},server=on,addr.type=unix,'
+                     f'addr.path={path}', '-device',
+                     f'ib-port,id={self.name}-p{port},bus={self.name}.0,'
+                     f'port={port},netdev=n{port}{options}']
+        return args + self.extra
+
+
+class Guest(Machine):
+    """A Debian guest with a connectx3 at the end of a switch's cable.
+
+    hca is a string of further options of connectx3, None for a guest
+    without one; extra is more of QEMU's command line.
+    """
+
+    def __init__(self, name, folder, kernel, cable=None, hca='', extra=(),
+                 detached=False):
+        super().__init__(name, folder, detached)
+        self.image = paths.image(kernel)
+        self.kernel = kernel
+        self.cable = cable
+        self.hca = hca if cable is not None else None
+        self.extra = list(extra)
+        self.agent = None
+        self._booted = 0.0
+
+    def args(self):
+        image = self.image
+        accel = os.environ.get('ACCEL', 'tcg')
+        args = ['-M', 'q35', '-accel', accel, '-cpu',
+                'host' if accel == 'kvm' else 'max', '-m', '512',
+                '-no-reboot', '-kernel', image['kernel'],
+                '-initrd', image['initrd'],
+                '-append', f'{KERNEL_ARGS} ibtest.name={self.name}',
+                '-chardev', f'file,id=console,path={self.path("console")}',
+                '-serial', 'chardev:console']
+        for disk in ('root', 'modules'):
+            args += ['-drive', f'if=none,id={disk},format=raw,readonly=on,'
+                     f'file={image[disk]}', '-device',
+                     f'virtio-blk-pci,drive={disk}']
+        args += ['-device', 'virtio-serial-pci']
+        for kind, device in (('agent', 'virtserialport,name=ibtest'),
+                             ('shell', 'virtconsole')):
+            args += ['-chardev', f'socket,id={kind},server=on,wait=off,'
+                     f'path={self.path(kind)}', '-device',
+                     f'{device},chardev={kind}']
+        if self.hca is not None:
+            again = ('reconnect-ms=200' if qemu_version() >= (9, 2)
+                     else 'reconnect=1')
+            args += ['-netdev', f'stream,id=cable,server=off,addr.type=unix,'
+                     f'addr.path={self.cable},{again}',
+                     '-device', 'pcie-root-port,id=rp0,chassis=1',
+                     '-device', 'connectx3,id=hca,bus=rp0,netdev=cable'
+                     f'{self.hca}']
+        return args + self.extra
+
+    def start(self):
+        super().start()
+        self.agent = Agent(self.path('agent'))
+
+    def kill(self):
+        if self.agent is not None:
+            self.agent.close()
+            self.agent = None
+        super().kill()
+
+    def stop(self):
+        if self.agent is not None:
+            self.agent.close()
+            self.agent = None
+        super().stop()
+
+    def console(self):
+        """The kernel's console so far."""
+        with open(self.path('console'), encoding='utf-8',
+                  errors='replace') as file:
+            return file.read()
+
+    def wait_booted(self, timeout=120):
+        try:
+            uptime = self.agent.wait(
+                self.agent.start('cat /proc/uptime', timeout), timeout)
+        except AgentError as error:
+            raise StartError(f'guest {self.name} did not boot: {error}\n'
+                             f'{self.console()[-3000:]}') from error
+        self._booted = float(uptime.out.split()[0])
+
+    def try_sh(self, command, timeout=60):
+        """Run a shell command and return its Result, whatever it is."""
+        try:
+            return self.agent.run(command, timeout)
+        except AgentError as error:
+            raise AgentError(f'guest {self.name}: {error}\n'
+                             f'{self.console()[-3000:]}') from error
+
+    def sh(self, command, timeout=60):
+        """Run a shell command that must succeed and return its output."""
+        result = self.try_sh(command, timeout)
+        if result.status != 0:
+            raise CommandError(f'guest {self.name}', result)
+        return result.out
+
+    def load_drivers(self, timeout=120):
+        """Load the HCA's drivers and name the node, as udev and rdma-ndd
+        would; wait for the HCA's character devices."""
+        self.sh(f'modprobe -a {DRIVERS}', timeout)
+        self.sh('for i in $(seq 100); do'
+                ' [ -e /dev/infiniband/umad0 -a'
+                ' -e /dev/infiniband/uverbs0 ] && break; sleep 0.1; done;'
+                ' echo "$(hostname) mlx4_0"'
+                ' >/sys/class/infiniband/mlx4_0/node_desc', timeout)
+
+    def unload_drivers(self, timeout=120):
+        self.sh('modprobe -r ib_ipoib rdma_ucm ib_uverbs ib_umad mlx4_ib'
+                ' mlx4_core', timeout)
+
+    def kernel_problems(self):
+        """What the kernel has complained about since it had booted: all
+        warnings and errors, and of the HCA's driver all that sounds like
+        one, whatever its level."""
+        sounds = re.compile(r'(?i)mlx4.*(error|fail|time.?out|timed|warn|'
+                            r'cannot|unable|bad|invalid)|Call Trace|BUG:|'
+                            r'internal error|blocked for more')
+        loud = self._messages('--level=emerg,alert,crit,err,warn')
+        return loud + [line for line in self._messages('')
+                       if sounds.search(line) and line not in loud]
+
+    def _messages(self, options):
+        found = []
+        for line in self.sh(f'dmesg {options}').splitlines():
+            when = re.match(r'\[ *(\d+\.\d+)\]', line)
+            if when and float(when.group(1)) > self._booted:
+                found.append(line)
+        return found
+
+    def wait_for(self, command, pattern, timeout=60, every=0.3):
+        """Repeat a command until its output has the pattern; returns it."""
+        deadline = time.monotonic() + timeout
+        while True:
+            result = self.try_sh(command, timeout)
+            if re.search(pattern, result.out):
+                return result.out
+            if time.monotonic() > deadline:
+                raise CommandError(f'guest {self.name}: still no {pattern!r} '
+                                   f'after {timeout} s', result)
+            time.sleep(every)
