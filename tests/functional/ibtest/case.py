@@ -37,7 +37,8 @@ class FabricCase(unittest.TestCase):
             cls.fabric.start()
             cls.prepare()
         except BaseException:
-            print(cls.fabric.diagnostics(), file=sys.stderr)
+            for line in cls.fabric.diagnostics().splitlines():
+                print(f'    {line}')
             cls.fabric.abandon()
             raise
 

@@ -13,6 +13,9 @@ import sys
 import time
 
 from . import paths
+from .agent import AgentError, CommandError
+from .fabric import Fabric
+from .machines import StartError
 from .steps import STEPS, run_step
 
 PORTS = 8
@@ -170,11 +173,9 @@ def main():
               file=sys.stderr)
         return 1
     try:
-        # After --help: needs QEMU's python packages.
-        from .fabric import Fabric          # pylint: disable=C0415
-        from .machines import StartError    # pylint: disable=C0415
-        from .agent import AgentError, CommandError  # pylint: disable=C0415
         paths.image(args.kernel)
+        paths.use_qemu_python()
+        paths.qemu()
     except paths.Missing as error:
         print(f'error: {error}', file=sys.stderr)
         return 1

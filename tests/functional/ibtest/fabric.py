@@ -96,12 +96,12 @@ class Fabric:
         text = []
         for machine in self.machines():
             state = 'running' if machine.running() else 'not running'
-            text.append(f'--- {machine.name} ({state}): its output')
-            text.append(machine.log()[-2000:])
+            text.append(f'--- {machine.name} is {state}; its output:')
+            text.append(machine.log()[-2000:].strip())
         for guest in self.guests:
             if not guest.running():
                 text.append(f'--- {guest.name}: its console')
-                text.append(guest.console()[-2000:])
+                text.append(guest.console()[-2000:].strip())
                 continue
             for command in ('dmesg | tail -n 30',
                             'tail -n 30 /var/log/opensm.log'):
@@ -113,4 +113,4 @@ class Fabric:
                 if result.status == 0:
                     text.append(f'--- {guest.name}: {command}')
                     text.append(result.out)
-        return '\n'.join(text)
+        return '\n'.join(line for line in text if line)

@@ -9,12 +9,6 @@ import time
 from . import paths
 from .agent import Agent, AgentError, CommandError
 
-paths.use_qemu_python()
-
-# pylint: disable=wrong-import-position
-from qemu.machine import QEMUMachine                        # noqa: E402
-from qemu.machine.machine import VMLaunchFailure            # noqa: E402
-
 KERNEL_ARGS = ('console=ttyS0 quiet nokaslr mitigations=off audit=0 '
                'apparmor=0 random.trust_cpu=on cryptomgr.notests '
                'no_timer_check panic=-1')
@@ -53,6 +47,11 @@ class Machine:
         raise NotImplementedError
 
     def start(self):
+        paths.use_qemu_python()
+        # pylint: disable=import-outside-toplevel
+        from qemu.machine import QEMUMachine
+        from qemu.machine.machine import VMLaunchFailure
+
         # A session of its own: Ctrl-C is for this process, which then ends
         # the others in good order.
         wrapper = ['setsid']
@@ -71,7 +70,8 @@ class Machine:
             self._vm.launch()
         except VMLaunchFailure as error:
             self._vm = None
-            raise StartError((error.output or str(error)).strip()) from error
+            raise StartError(error.output.strip() if error.output
+                             else str(error)) from None
 
     def running(self):
         return self._vm is not None and self._vm.is_running()
@@ -92,9 +92,15 @@ class Machine:
 
     def log(self):
         """What the process has written to stdout and stderr."""
-        with open(self.path('log'), encoding='utf-8',
-                  errors='replace') as file:
-            return file.read()
+        return self._read('log')
+
+    def _read(self, suffix):
+        try:
+            with open(self.path(suffix), encoding='utf-8',
+                      errors='replace') as file:
+                return file.read()
+        except FileNotFoundError:
+            return ''
 
     def kill(self):
         """End it as a crash would."""
@@ -195,6 +201,10 @@ class Guest(Machine):
 
     def start(self):
         super().start()
+        self.connect()
+
+    def connect(self):
+        """A fresh connection to the agent, as after a reset."""
         self.agent = Agent(self.path('agent'))
 
     def kill(self):
@@ -211,9 +221,7 @@ class Guest(Machine):
 
     def console(self):
         """The kernel's console so far."""
-        with open(self.path('console'), encoding='utf-8',
-                  errors='replace') as file:
-            return file.read()
+        return self._read('console')
 
     def wait_booted(self, timeout=120):
         try:

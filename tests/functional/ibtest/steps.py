@@ -351,3 +351,14 @@ def run_step(step, guests, facts):
             return Report(step, command, result.out + result.err, line, wrong,
                           seconds)
         time.sleep(0.3)
+
+
+def bring_up(guests, facts, names=('opensm', 'ibstat-a', 'ibstat-b',
+                                   'ipoib-a', 'ipoib-b')):
+    """Run some of the steps, which must pass: by default until both ports
+    are Active and IPoIB has addresses 10.0.0.1 and 10.0.0.2."""
+    for step in STEPS:
+        if step.name in names:
+            report = run_step(step, guests, facts)
+            if report.wrong is not None:
+                raise Wrong(f'{report.command}: {report.wrong}\n{report.out}')
