@@ -265,11 +265,13 @@
 #define IB_CC_LOGCA_CURRENT_TIME_STAMP          IB_FIELD32(8, 31, 0)
 #define IB_CC_LOGCA_EVENT_OFFSET(i)             (12 + (i) * 16)
 #define IB_CC_LOGCA_EVENTS                      13
-#define IB_CC_LOGCA_EVENT_LOCAL_QP              IB_FIELD32(0, 23, 0)
+/* (as libibmad has it; OpenSM's header still has an older draft's order) */
+#define IB_CC_LOGCA_EVENT_LOCAL_QP              IB_FIELD32(0, 31, 8)
+#define IB_CC_LOGCA_EVENT_SL                    IB_FIELD32(0, 7, 4)
+#define IB_CC_LOGCA_EVENT_SERVICE_TYPE          IB_FIELD32(0, 3, 0)
 #define IB_CC_LOGCA_EVENT_REMOTE_QP             IB_FIELD32(4, 31, 8)
-#define IB_CC_LOGCA_EVENT_SL                    IB_FIELD32(4, 7, 4)
-#define IB_CC_LOGCA_EVENT_SERVICE_TYPE          IB_FIELD32(4, 3, 0)
-#define IB_CC_LOGCA_EVENT_REMOTE_LID            IB_FIELD16(8, 15, 0)
+#define IB_CC_LOGCA_EVENT_LOCAL_LID             IB_FIELD16(8, 15, 0)
+#define IB_CC_LOGCA_EVENT_REMOTE_LID            IB_FIELD16(10, 15, 0)
 #define IB_CC_LOGCA_EVENT_TIME_STAMP            IB_FIELD32(12, 31, 0)
 
 /* SwitchCongestionSetting (A10.4.3.6) */
