@@ -23,16 +23,16 @@ class Demo(FabricCase):
             self.assertEqual(guest.kernel_problems(), [])
 
 
-def add_steps():
+def add_steps(case):
     for i, step in enumerate(STEPS):
         def method(self, step=step):
             self.step(step)
         name = f'test_{i + 1:02}_{step.name.replace("-", "_")}'
         method.__doc__ = step.title
-        setattr(Demo, name, method)
+        setattr(case, name, method)
 
 
-add_steps()
+add_steps(Demo)
 each_kernel(Demo)
 del Demo
 
