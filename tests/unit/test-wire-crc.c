@@ -39,7 +39,7 @@ static uint32_t lfsr(const uint8_t *p, size_t len, unsigned width,
 
 static uint32_t slow_icrc(const uint8_t *packet, size_t len)
 {
-    g_autofree uint8_t *p = g_malloc(len);
+    g_autofree uint8_t *p = g_malloc(MAX(len, 1));
     size_t bth = 8;
 
     memcpy(p, packet, len);
@@ -151,7 +151,7 @@ static void test_icrc_short(void)
     size_t len;
 
     for (len = 0; len < 60; len++) {
-        g_autofree uint8_t *p = g_malloc(len);
+        g_autofree uint8_t *p = g_malloc(MAX(len, 1));
 
         memset(p, 0xff, len);
         g_assert_cmphex(ib_icrc(p, len), ==, lfsr(p, len, 32, 0x04c11db7));

@@ -9,7 +9,7 @@
 static IbPacketStatus parse(const uint8_t *p, size_t len)
 {
     /* a block of its own, so that a sanitizer sees one byte too far */
-    g_autofree uint8_t *copy = g_malloc(len);
+    g_autofree uint8_t *copy = g_malloc(MAX(len, 1));
     IbPacketInfo info;
 
     memcpy(copy, p, len);
