@@ -372,7 +372,7 @@ static void test_parse_random(void)
 
     for (round = 0; round < 200000; round++) {
         size_t words = g_test_rand_int_range(0, 32);
-        g_autofree uint8_t *p = g_malloc(words * 4);
+        g_autofree uint8_t *p = g_malloc(MAX(words, 1) * 4);
         IbPacketInfo info;
         size_t i;
 
