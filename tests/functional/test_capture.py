@@ -58,9 +58,11 @@ class Capture(FabricCase):
             shutil.copy(path, cls.copies[name])
 
     def tshark(self, name, fields, display):
-        """One tuple of strings a packet that passes the display filter."""
+        """One tuple of strings an InfiniBand packet, of the frames that
+        pass the display filter.  A frame of a netdev can have several; all
+        fields must then be ones that each of them has."""
         args = ['tshark', '-n', '-r', self.copies[name], '-Y', display,
-                '-T', 'fields', '-E', 'occurrence=f']
+                '-T', 'fields', '-E', 'occurrence=a', '-E', 'aggregator=,']
         if name == 'netdev.pcap':
             args += ['-X', f'lua_script:{LUA}']
         for field in fields:
@@ -69,7 +71,8 @@ class Capture(FabricCase):
                               stderr=subprocess.PIPE, timeout=120,
                               check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return [tuple(line.split('\t')) for line in done.stdout.splitlines()]
+        return [packet for line in done.stdout.splitlines() for packet in
+                zip(*(field.split(',') for field in line.split('\t')))]
 
     def mads(self, name, display='infiniband.mad'):
         """(class, method, attribute, status) of each MAD."""
