@@ -6,13 +6,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "config-tests.h"
+#include "wire-opensm-side.h"
 #include "hw/infiniband/ib-mad.h"
 #include "hw/infiniband/ib-sm-attr.h"
 #include "hw/infiniband/ib-gs-attr.h"
 
 #ifdef HAVE_OPENSM
-extern const unsigned opensm_rows[][2];     /* offset, bytes */
-
 static const struct {
     char kind;
     const char *name;

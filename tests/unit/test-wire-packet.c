@@ -9,11 +9,14 @@
 static IbPacketStatus parse(const uint8_t *p, size_t len)
 {
     /* a block of its own, so that a sanitizer sees one byte too far */
-    g_autofree uint8_t *copy = g_malloc(MAX(len, 1));
+    uint8_t *copy = g_malloc(MAX(len, 1));
+    IbPacketStatus status;
     IbPacketInfo info;
 
     memcpy(copy, p, len);
-    return ib_packet_parse(copy, len, &info);
+    status = ib_packet_parse(copy, len, &info);
+    g_free(copy);
+    return status;
 }
 
 static void test_parse_sample(void)

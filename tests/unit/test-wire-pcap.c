@@ -58,7 +58,7 @@ static void test_errors(void)
 {
     g_autofree char *err = NULL;
     g_autofree char *path = temp_path();
-    g_autofree uint8_t *big = g_malloc0(65536);
+    static const uint8_t big[65536];
     IbPcap *pcap;
 
     g_assert_null(ib_pcap_open("/nonexistent/x.pcap", &err));

@@ -8,6 +8,7 @@
 #ifdef HAVE_OPENSM
 #include <stddef.h>
 #include <iba/ib_types.h>
+#include "wire-opensm-side.h"
 
 #define BYTES(type, member) sizeof(((type *)0)->member)
 
