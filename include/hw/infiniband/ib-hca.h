@@ -20,7 +20,6 @@
 
 #define IB_HCA_MAX_PORTS   2
 #define IB_WR_MAX_SGE      64
-#define IB_QPN_MASK        0xffffff
 
 typedef struct IbHca IbHca;
 typedef struct IbQp IbQp;
@@ -220,7 +219,11 @@ typedef struct IbHcaOps {
      * next_send: parse the next entry of the send queue into @wr (only the
      * fields of its opcode need be set) and step over it.  EMPTY leaves it;
      * a later ib_qp_post_send() makes the engine ask again.
-     * refetch_send: the same entry once more (a retry), by id.
+     * refetch_send: the same entry once more (a retry, or a message that
+     * another QP's came between), by id.
+     * Inline data (IbSge.ptr) must stay as it is until the next of these two
+     * calls for any QP of the adapter.
+     * No op may free a QP; ib_qp_modify() and the doorbells are welcome.
      */
     IbPull (*next_send)(void *opaque, void *face, IbSendWr *wr,
                         IbWcStatus *status);
@@ -232,6 +235,8 @@ typedef struct IbHcaOps {
     /* XRC: the receive queue is that of an SRQ of domain @xrcd. */
     IbPull (*next_recv_xrc)(void *opaque, void *face, uint32_t srqn,
                             IbRecvWr *wr, IbWcStatus *status);
+    /* Once for every entry of both queues, in the order of its queue, also
+       for sends that asked for no completion (without IB_WC_SIGNALED). */
     void (*complete)(void *opaque, void *face, const IbCompletion *wc);
     /* IB_WR_LOCAL, when its turn has come. */
     IbWcStatus (*local_op)(void *opaque, void *face, const IbSendWr *wr);
@@ -264,6 +269,30 @@ typedef struct IbHcaOps {
     void (*batch_end)(void *opaque);
 } IbHcaOps;
 
+/* Why a packet went no further; each has a counter (ib_hca_discards()). */
+typedef enum IbHcaDiscard {
+    IB_DISCARD_MALFORMED,         /* ib_packet_parse() */
+    IB_DISCARD_RAW,               /* not IBA transport */
+    IB_DISCARD_ICRC,
+    IB_DISCARD_DLID,
+    IB_DISCARD_VL15,              /* QP0 and VL15 belong together */
+    IB_DISCARD_DGID,
+    IB_DISCARD_NO_QP,
+    IB_DISCARD_QP_STATE,
+    IB_DISCARD_SERVICE,           /* of another transport than the QP */
+    IB_DISCARD_PKEY,
+    IB_DISCARD_QKEY,
+    IB_DISCARD_SOURCE,            /* not the peer of a connected QP */
+    IB_DISCARD_NO_RECV,           /* unreliable: no receive entry */
+    IB_DISCARD_NO_MEMBER,         /* multicast nobody here attached to */
+    IB_DISCARD_PSN,               /* out of sequence, duplicate, stale ACK */
+    IB_DISCARD_LENGTH,
+    IB_DISCARD_TX_SL,             /* sends: SL maps to no VL */
+    IB_DISCARD_TX_PORT,           /* sends: port not in a state for it */
+    IB_DISCARD_TX_PKEY,           /* sends: P_Key table entry is invalid */
+    IB_DISCARDS,
+} IbHcaDiscard;
+
 typedef struct IbHcaConfig {
     IbNodeConfig node;            /* type CA, 1..IB_HCA_MAX_PORTS ports */
     IbLinkConfig link;            /* of each port */
@@ -279,6 +308,8 @@ void ib_hca_port_timer(IbHca *hca, uint8_t port);
 IbLink *ib_hca_link(IbHca *hca, uint8_t port);
 IbNode *ib_hca_node(IbHca *hca);
 void ib_hca_set_trace(IbHca *hca, bool on);
+uint64_t ib_hca_discards(const IbHca *hca, IbHcaDiscard reason);
+const char *ib_hca_discard_str(IbHcaDiscard reason);
 
 /* INIT_PORT / CLOSE_PORT: until opened a port is Disabled on its cable. */
 void ib_hca_open_port(IbHca *hca, uint8_t port);
