@@ -66,7 +66,6 @@ struct IbHcaPort {
     uint8_t num;
     bool dirty;                   /* sent something since the last flush */
     IbLink *link;
-    const uint8_t *sl2vl;
     IbQp *special[2];
     IbQpList waiting;
 };
@@ -82,6 +81,7 @@ struct IbHca {
     const IbHcaOps *ops;
     void *opaque;
     IbNode *node;
+    const IbSl2vlView *sl2vl;
     IbHcaPort ports[IB_HCA_MAX_PORTS + 1];      /* [0] unused */
     bool trace;
 
@@ -128,6 +128,12 @@ void ib_hca_kick(IbHca *hca);
 /* Count a packet that goes no further; @why also to the trace. */
 void ib_hca_discard(IbHcaPort *port, bool tx, uint32_t qpn, IbHcaDiscard why,
                     const uint8_t *packet, size_t len);
+
+/* 15: none. */
+static inline uint8_t ib_port_vl(const IbHcaPort *port, uint8_t sl)
+{
+    return ib_sl2vl(port->hca->sl2vl, 0, port->num)[sl & 15] & 15;
+}
 
 static inline bool ib_lid_is_ours(const IbHcaPort *port, uint16_t lid)
 {

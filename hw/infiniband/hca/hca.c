@@ -275,9 +275,7 @@ IbHca *ib_hca_new(const IbHcaConfig *config, const IbHcaOps *ops,
         ib_link_set_enabled(links[i], false);
     }
     hca->node = ib_node_new(&config->node, &ib_hca_node_ops, hca, NULL, links);
-    for (i = 1; i <= config->node.num_ports; i++) {
-        hca->ports[i].sl2vl = ib_node_sl2vl(hca->node, 0, i);
-    }
+    hca->sl2vl = ib_node_sl2vl_view(hca->node);
     return hca;
 }
 

@@ -18,14 +18,14 @@ bool ib_raw_send(IbQp *qp)
     const IbAddress *address = &wr->address;
     uint64_t bytes = ib_sge_bytes(wr->sge, wr->num_sge);
     uint8_t vl = wr->flags & IB_WR_RAW_VL15 ? IB_VL_SM
-                                            : port->sl2vl[address->sl & 15];
+                                            : ib_port_vl(port, address->sl);
     bool loop = address->loopback || ib_lid_is_ours(port, address->dlid);
     IbPacketInfo info;
     IbWcStatus status;
     uint16_t lid;
     IbTx tx;
 
-    if (bytes < IB_PACKET_MIN_BYTES || bytes > IB_LINK_PACKET_MAX ||
+    if (bytes < IB_PKTLEN_MIN_BYTES || bytes > IB_LINK_PACKET_MAX ||
         bytes % 4) {
         ib_qp_fail_send(qp, IB_WC_LOC_LEN_ERR);
         return true;

@@ -147,6 +147,38 @@ static bool ib_rx_service_ok(const IbRx *rx, const IbQp *qp)
     }
 }
 
+/* Count a bad key and let the node tell the SM. */
+static void ib_rx_bad_key(const IbRx *rx, uint16_t trap, uint32_t key)
+{
+    IbNode *node = rx->port->hca->node;
+    const IbPacketInfo *info = &rx->info;
+    IbKeyViolation violation = {
+        .key = key,
+        .slid = rx->slid, .dlid = rx->dlid,
+        .sl = ib_lrh_sl(rx->data),
+        .dest_qpn = rx->dqpn,
+        .has_grh = info->grh,
+    };
+
+    if (info->deth) {
+        violation.src_qpn = ib_field_get(rx->data + info->deth, IB_DETH_SQPN);
+    }
+    if (info->grh) {
+        memcpy(violation.sgid, rx->data + info->grh + IB_GRH_SGID_OFFSET,
+               IB_GID_BYTES);
+        memcpy(violation.dgid, rx->data + info->grh + IB_GRH_DGID_OFFSET,
+               IB_GID_BYTES);
+    }
+    if (trap == IB_TRAP_BAD_P_KEY) {
+        ib_rx_discard(rx, IB_DISCARD_PKEY);
+        ib_node_pkey_violation(node, rx->port->num);
+    } else {
+        ib_rx_discard(rx, IB_DISCARD_QKEY);
+        ib_node_qkey_violation(node, rx->port->num);
+    }
+    ib_node_key_trap(node, rx->port->num, trap, &violation);
+}
+
 static void ib_rx_deliver(IbRx *rx, IbQp *qp)
 {
     IbHca *hca = rx->port->hca;
@@ -160,13 +192,12 @@ static void ib_rx_deliver(IbRx *rx, IbQp *qp)
         return;
     }
     if (!ib_rx_pkey_ok(rx, qp)) {
-        ib_rx_discard(rx, IB_DISCARD_PKEY);
-        ib_node_pkey_violation(hca->node, rx->port->num);
+        ib_rx_bad_key(rx, IB_TRAP_BAD_P_KEY, rx->pkey);
         return;
     }
     if (rx->info.deth && !ib_rx_qkey_ok(rx, qp)) {
-        ib_rx_discard(rx, IB_DISCARD_QKEY);
-        ib_node_qkey_violation(hca->node, rx->port->num);
+        ib_rx_bad_key(rx, IB_TRAP_BAD_Q_KEY,
+                      ib_field_get(rx->data + rx->info.deth, IB_DETH_QKEY));
         return;
     }
     if (hca->trace) {

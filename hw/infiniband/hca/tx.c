@@ -24,7 +24,7 @@ bool ib_tx_route(const IbHcaPort *port, const IbAddress *address,
     unsigned index = address->sgid_index;
 
     route->sl = address->sl & 15;
-    route->vl = port->sl2vl[route->sl] & 15;
+    route->vl = ib_port_vl(port, route->sl);
     route->dlid = address->dlid;
     route->slid = ib_node_lid(node, port->num) |
                   (address->path_bits &
