@@ -10,11 +10,13 @@
 #   CACHE      ${XDG_CACHE_HOME:-$HOME/.cache}/qemu-ibswitch, created
 #   PYTHON     Debian's own python3, the one that apt's modules belong to
 #   JOBS       how many compilers to run at once
+#   INSTALLED  empty until need_packages has installed something
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/qemu-ibswitch
 PYTHON=/usr/bin/python3
 JOBS=${JOBS:-$(nproc)}
+INSTALLED=
 mkdir -p "$CACHE"
 
 # say TEXT...: one line of progress.
@@ -93,6 +95,7 @@ need_packages() {
         apt_install "${missing[@]}" ||
             die "apt could not install: ${missing[*]} (its message is above)"
     fi
+    INSTALLED=yes
 }
 
 apt_install() {
