@@ -1,0 +1,43 @@
+/*
+ * The agent of a MAD's class
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * IBA Vol.1 13.4.4, 13.4.7.
+ */
+#include "agent-int.h"
+
+/* No agent has this class: a request is told so, anything else is lost. */
+static IbMadVerdict gsi_no_agent(const uint8_t *in, uint8_t *out)
+{
+    uint8_t method = ib_field_get(in, IB_MAD_METHOD);
+
+    if (method & IB_METHOD_RESPONSE) {
+        return IB_MAD_CONSUMED;
+    }
+    if (method != IB_METHOD_GET && method != IB_METHOD_SET) {
+        return IB_MAD_DROPPED;
+    }
+    memcpy(out, in, IB_MAD_BYTES);
+    ib_mad_to_response(out, IB_MAD_STATUS_BAD_METHOD_ATTR);
+    return IB_MAD_REPLY;
+}
+
+IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
+                                 unsigned flags, const uint8_t *in,
+                                 uint8_t *out)
+{
+    if (in_port > node->config.num_ports ||
+        (in_port == 0 && !ib_node_is_switch(node))) {
+        return IB_MAD_DROPPED;
+    }
+    switch (ib_field_get(in, IB_MAD_MGMT_CLASS)) {
+    case IB_CLASS_SUBN_LID_ROUTED:
+    case IB_CLASS_SUBN_DIRECTED_ROUTE:
+        return ib_sma_process(node, in_port, slid, flags, in, out);
+    case IB_CLASS_PERFORMANCE:
+        return ib_pma_process(node, in, out);
+    default:
+        return gsi_no_agent(in, out);
+    }
+}
