@@ -29,7 +29,7 @@
 #define IB_BLOCK_BYTES       64      /* unit of credits, IBA Vol.1 7.9 */
 /*
  * Largest packet of an MTU, LRH to ICRC: PktLen is at most (MTU + 124) / 4
- * words (IBA Vol.1 7.7.8).  IB_PACKET_MAX_BYTES (ib-packet.h) is only what
+ * words (IBA Vol.1 7.7.8).  IB_PKTLEN_MAX_BYTES (ib-packet.h) is only what
  * the field of PktLen could say.
  */
 #define IB_LINK_HEADER_BYTES 124
@@ -228,6 +228,10 @@ uint8_t ib_link_down_default(const IbLink *link);
 /* Administrative state of the node itself (INIT_PORT/CLOSE_PORT of an HCA, a
    person's link down): while false the port is Down/Disabled to its peer. */
 void ib_link_set_enabled(IbLink *link, bool enabled);
+
+/* Code of the largest MTU whose packets fit in frames of @max_frame bytes, with
+   all that may ride with them; 0 when none does. */
+uint8_t ib_link_mtu_for_frame(uint32_t max_frame);
 
 /* Plain PortInfo values; setters clip nothing, return false out of range. */
 uint8_t ib_link_neighbor_mtu(const IbLink *link);  /* code */
