@@ -20,6 +20,15 @@ static bool ib_cable_peer_down(IbCable *cable)
     return !peer || peer->link_down;
 }
 
+/*
+ * A stream netdev that is about to listen has neither a socket nor its link
+ * down yet, and crashes on what it is sent; its status is all that tells.
+ */
+static bool ib_cable_peer_ready(NetClientState *peer)
+{
+    return peer && strcmp(peer->info_str, "initializing") != 0;
+}
+
 static ssize_t ib_cable_receive(NetClientState *nc, const uint8_t *frame,
                                 size_t len)
 {
@@ -96,7 +105,7 @@ IbCableResult ib_cable_send(IbCable *cable, const uint8_t *frame, size_t len)
         return IB_CABLE_GONE;
     }
     nc = qemu_get_queue(cable->nic);
-    if (!nc->peer) {
+    if (!ib_cable_peer_ready(nc->peer)) {
         return IB_CABLE_GONE;
     }
     if (cable->stale && !nc->peer->link_down) {
