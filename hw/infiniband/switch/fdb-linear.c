@@ -23,18 +23,24 @@ void ib_fdb_reserve(IbSwitch *sw, uint32_t size)
 /* What the packet path may look up without another check. */
 void ib_fdb_linear_update(IbSwitch *sw)
 {
+    uint32_t end = MIN(sw->lids_size, sw->config.linear_fdb_cap);
+
     sw->fdb = sw->lids;
-    sw->fdb_limit = MIN(sw->lids_size,
-                        MIN(sw->config.linear_fdb_cap, sw->linear_top + 1u));
+    sw->fdb_limit = end ? MIN(end - 1, sw->linear_top) : 0;
 }
 
-uint8_t ib_fdb_linear_miss(const IbSwitch *sw, uint16_t dlid, IbDiscard *why)
+uint8_t ib_fdb_linear_lookup(const IbSwitch *sw, uint16_t dlid,
+                             IbDiscard *why)
 {
+    if (dlid <= sw->fdb_limit && sw->fdb &&
+        sw->fdb[dlid] <= sw->num_ports) {
+        return sw->fdb[dlid];
+    }
     if (dlid >= sw->config.linear_fdb_cap) {
         *why = IB_DISCARD_ABOVE_CAP;
     } else if (dlid > sw->linear_top) {
         *why = IB_DISCARD_ABOVE_TOP;
-    } else if (dlid >= sw->fdb_limit || sw->fdb[dlid] == IB_LFT_NO_ROUTE) {
+    } else if (dlid > sw->fdb_limit || sw->fdb[dlid] == IB_LFT_NO_ROUTE) {
         *why = IB_DISCARD_NO_ROUTE;
     } else {
         *why = IB_DISCARD_NO_PORT;
@@ -87,6 +93,7 @@ IbSmaStatus ib_fdb_linear_set(IbNode *node, uint8_t in_port,
 
 uint8_t ib_switch_lft_get(const IbSwitch *sw, uint16_t lid)
 {
-    return lid < sw->lids_size && lid < sw->config.linear_fdb_cap
+    return sw->config.fdb == IB_FDB_LINEAR &&
+           lid < sw->lids_size && lid < sw->config.linear_fdb_cap
            ? sw->lids[lid] : IB_LFT_NO_ROUTE;
 }

@@ -135,7 +135,7 @@ static inline void forward(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
     ib_switch_emit(sw, in, out, packet, vl);
 }
 
-uint8_t ib_switch_route(const IbSwitch *sw, const IbSwitchPort *in,
+uint8_t ib_switch_route(IbSwitch *sw, const IbSwitchPort *in,
                         uint16_t dlid, IbDiscard *why)
 {
     if (dlid == IB_LID_RESERVED) {
@@ -145,10 +145,14 @@ uint8_t ib_switch_route(const IbSwitch *sw, const IbSwitchPort *in,
     if (dlid == IB_LID_PERMISSIVE || ib_switch_own_lid(sw, dlid)) {
         return 0;
     }
-    if (dlid < sw->fdb_limit && sw->fdb[dlid] <= sw->num_ports) {
-        return sw->fdb[dlid];
+    if (!ib_lid_is_unicast(dlid)) {
+        *why = IB_DISCARD_NO_ROUTE;
+        return IB_NO_PORT;
     }
-    return ib_fdb_linear_miss(sw, dlid, why);
+    if (sw->config.fdb == IB_FDB_RANDOM) {
+        return ib_fdb_random_lookup(sw, in, dlid, why);
+    }
+    return ib_fdb_linear_lookup(sw, dlid, why);
 }
 
 /* Multicast is for UD and raw packets only (18.2.4.3). */
@@ -274,7 +278,7 @@ void ib_switch_receive(void *opaque, IbPacket *packet)
         return;
     }
     dlid = ib_lrh_dlid(packet->data);
-    if (G_LIKELY(dlid < sw->fdb_limit && packet->vl != IB_VL_SM)) {
+    if (G_LIKELY(dlid - 1u < sw->fdb_limit && packet->vl != IB_VL_SM)) {
         uint8_t out = sw->fdb[dlid];
 
         if (G_LIKELY((uint8_t)(out - 1) < sw->num_ports &&

@@ -93,7 +93,7 @@ static void send_smp(IbSwitch *sw, uint8_t out, uint8_t sl, uint16_t slid,
  * The exit port of a MAD of port 0's own for @dlid, or IB_NO_PORT: also when
  * it would come back here, where nobody waits for it.
  */
-static uint8_t own_route(const IbSwitch *sw, uint16_t dlid)
+static uint8_t own_route(IbSwitch *sw, uint16_t dlid)
 {
     IbDiscard why;
     uint8_t out = IB_NO_PORT;
@@ -133,7 +133,7 @@ static void relay_smp(IbSwitch *sw, uint8_t out, const IbPacket *packet,
 }
 
 /* Where the SMI wants an SMP to go, IB_NO_PORT and why not otherwise. */
-static uint8_t smi_out_port(const IbSwitch *sw, const IbSwitchPort *in,
+static uint8_t smi_out_port(IbSwitch *sw, const IbSwitchPort *in,
                             const IbSmiResult *smi, IbDiscard *why)
 {
     uint8_t out = smi->out_port;
@@ -239,6 +239,7 @@ static void receive_smp(IbSwitch *sw, IbSwitchPort *in,
     /* SMPs have no GRH and fill the MAD (14.2.1, 13.4.2). */
     if (packet->vl != IB_VL_SM || info->grh ||
         info->payload_len != IB_MAD_BYTES ||
+        ib_lid_is_multicast(ib_lrh_slid(packet->data)) ||
         !ib_mad_is_smp(packet->data + info->payload)) {
         ib_switch_discard(sw, in, IB_DISCARD_SMP, packet);
         return;
@@ -318,7 +319,7 @@ static void receive_gmp(IbSwitch *sw, IbSwitchPort *in,
     uint8_t out;
 
     if (packet->vl == IB_VL_SM || info->payload_len != IB_MAD_BYTES ||
-        ib_mad_is_smp(data + info->payload) ||
+        !ib_lid_is_unicast(ib_lrh_slid(data)) || ib_mad_is_smp(data + info->payload) ||
         (info->grh && !own_gid(sw, data + info->grh + IB_GRH_DGID_OFFSET))) {
         ib_switch_discard(sw, in, IB_DISCARD_NOT_MANAGEMENT, packet);
         return;

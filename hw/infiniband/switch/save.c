@@ -36,8 +36,11 @@ static void save_tables(const IbSwitch *sw, IbStateWriter *w)
 {
     size_t i;
 
-    ib_state_put32(w, sw->lids_size);
-    if (sw->lids_size) {
+    if (sw->config.fdb == IB_FDB_RANDOM) {
+        ib_state_put32(w, sw->rft_size);
+        ib_state_put_bytes(w, sw->rft, sw->rft_size * IB_RFT_ENTRY_BYTES);
+    } else {
+        ib_state_put32(w, sw->lids_size);
         ib_state_put_bytes(w, sw->lids, sw->lids_size);
     }
     ib_state_put32(w, sw->mft_size);
@@ -54,28 +57,36 @@ static uint64_t mft_valid(const IbSwitch *sw, unsigned i)
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
+/* A count of @bytes each that is at most @cap and whose bytes are there. */
+static uint32_t get_count(IbStateReader *r, uint32_t cap, size_t bytes)
+{
+    uint32_t count = ib_state_get32(r);
+
+    if (count > cap || count * bytes > (size_t)(r->end - r->at)) {
+        ib_state_fail(r);
+        return 0;
+    }
+    return count;
+}
+
 static void load_tables(IbSwitch *sw, IbStateReader *r)
 {
-    uint32_t size;
+    const IbSwitchConfig *c = &sw->config;
+    uint32_t count;
     size_t i;
 
-    size = ib_state_get32(r);
-    if (size > sw->config.linear_fdb_cap || size > (size_t)(r->end - r->at)) {
-        ib_state_fail(r);
-        return;
+    if (c->fdb == IB_FDB_RANDOM) {
+        count = get_count(r, c->random_fdb_cap, IB_RFT_ENTRY_BYTES);
+        ib_fdb_random_reserve(sw, count);
+        ib_state_get_bytes(r, sw->rft, count * IB_RFT_ENTRY_BYTES);
+    } else {
+        count = get_count(r, IB_LID_UCAST_LAST + 1, 1);
+        ib_fdb_reserve(sw, count);
+        ib_state_get_bytes(r, sw->lids, count);
     }
-    ib_fdb_reserve(sw, size);
-    if (size) {
-        ib_state_get_bytes(r, sw->lids, size);
-    }
-    size = ib_state_get32(r);
-    if (size > sw->config.multicast_fdb_cap ||
-        (size_t)size * sw->mft_words * 8 > (size_t)(r->end - r->at)) {
-        ib_state_fail(r);
-        return;
-    }
-    ib_fdb_multicast_reserve(sw, size);
-    for (i = 0; i < (size_t)size * sw->mft_words; i++) {
+    count = get_count(r, c->multicast_fdb_cap, sw->mft_words * 8);
+    ib_fdb_multicast_reserve(sw, count);
+    for (i = 0; i < (size_t)count * sw->mft_words; i++) {
         sw->mft[i] = ib_state_get64(r);
         if (sw->mft[i] & ~mft_valid(sw, i % sw->mft_words)) {
             ib_state_fail(r);
@@ -105,7 +116,8 @@ static void load_switch_info(IbSwitch *sw, IbStateReader *r)
     sw->life_time = ib_state_get8(r);
     sw->psn[0] = ib_state_get32(r);
     sw->psn[1] = ib_state_get32(r);
-    if (sw->linear_top >= sw->config.linear_fdb_cap) {
+    if (sw->config.fdb == IB_FDB_LINEAR &&
+        sw->linear_top >= sw->config.linear_fdb_cap) {
         ib_state_fail(r);
     }
 }

@@ -97,6 +97,12 @@ const IbSmaAttribute ib_switch_attributes[] = {
         .get = ib_fdb_linear_get,
         .set = ib_fdb_linear_set,
     }, {
+        .id = IB_SM_ATTR_RFT,
+        .name = "RandomForwardingTable",
+        .node_types = 1 << IB_NODE_TYPE_SWITCH,
+        .get = ib_fdb_random_get,
+        .set = ib_fdb_random_set,
+    }, {
         .id = IB_SM_ATTR_MFT,
         .name = "MulticastForwardingTable",
         .node_types = 1 << IB_NODE_TYPE_SWITCH,

@@ -27,8 +27,8 @@ typedef struct IbSwitchPort {
 
 struct IbSwitch {
     /* Read for each packet. */
-    const uint8_t *fdb;           /* exit port of each LID below fdb_limit */
-    uint32_t fdb_limit;
+    const uint8_t *fdb;           /* exit port of each LID .. */
+    uint32_t fdb_limit;           /* .. from 1 to this one */
     uint16_t own_lid;             /* port 0's: own_lids from own_lid on */
     uint16_t own_lids;            /* 0 while it has none */
     uint8_t num_ports;
@@ -49,7 +49,10 @@ struct IbSwitch {
      */
     uint8_t *lids;
     uint32_t lids_size;
-    uint32_t *rft;                /* entries as on the wire, host order */
+    uint8_t *rft;                 /* entries as on the wire */
+    uint32_t rft_size;            /* entries allocated */
+    bool rft_changed;             /* and not yet spread over @lids */
+    uint8_t *rft_matched;         /* a bit a LID: an entry matches it */
     uint64_t *mft;                /* mft_words an entry, bit = port */
     uint32_t mft_size;            /* entries allocated */
     uint8_t mft_words;
@@ -98,7 +101,7 @@ void ib_switch_discard(IbSwitch *sw, const IbSwitchPort *in, IbDiscard why,
  * The exit port for a unicast or permissive @dlid of a packet from @in: 0 for
  * port 0, IB_NO_PORT and the reason in *@why if there is none.
  */
-uint8_t ib_switch_route(const IbSwitch *sw, const IbSwitchPort *in,
+uint8_t ib_switch_route(IbSwitch *sw, const IbSwitchPort *in,
                         uint16_t dlid, IbDiscard *why);
 
 /* Send @packet, that came from @in, through @out (1..num_ports) on @vl. */
@@ -108,14 +111,25 @@ void ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
 /* ----------------------------------------------------------------- tables */
 
 /*
- * fdb-linear.c.  miss() answers for a LID that @fdb has no existing port for.
- * get and set are of 64 bytes of LinearForwardingTable data.
+ * fdb-linear.c, fdb-random.c.  update(): the table or its top has changed.
+ * lookup(): the exit port for a unicast LID, or IB_NO_PORT and why.  get and
+ * set are handlers of LinearForwardingTable and RandomForwardingTable.
  */
 void ib_fdb_linear_update(IbSwitch *sw);
-uint8_t ib_fdb_linear_miss(const IbSwitch *sw, uint16_t dlid, IbDiscard *why);
+uint8_t ib_fdb_linear_lookup(const IbSwitch *sw, uint16_t dlid,
+                             IbDiscard *why);
 IbSmaStatus ib_fdb_linear_get(IbNode *node, uint8_t in_port,
                               uint32_t modifier, uint8_t *data, void *opaque);
 IbSmaStatus ib_fdb_linear_set(IbNode *node, uint8_t in_port,
+                              uint32_t modifier, uint8_t *data, void *opaque);
+
+void ib_fdb_random_update(IbSwitch *sw);
+uint8_t ib_fdb_random_lookup(IbSwitch *sw, const IbSwitchPort *in,
+                             uint16_t dlid, IbDiscard *why);
+void ib_fdb_random_reserve(IbSwitch *sw, uint32_t entries);
+IbSmaStatus ib_fdb_random_get(IbNode *node, uint8_t in_port,
+                              uint32_t modifier, uint8_t *data, void *opaque);
+IbSmaStatus ib_fdb_random_set(IbNode *node, uint8_t in_port,
                               uint32_t modifier, uint8_t *data, void *opaque);
 
 /* Grow sw->lids to hold @size entries; new ones have no route. */

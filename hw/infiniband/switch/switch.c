@@ -129,7 +129,7 @@ static const IbNodeOps node_ops = {
 
 bool ib_switch_fdb_supported(IbFdbType fdb)
 {
-    return fdb == IB_FDB_LINEAR;
+    return fdb == IB_FDB_LINEAR || fdb == IB_FDB_RANDOM;
 }
 
 const char *ib_switch_config_error(const IbSwitchConfig *config,
@@ -148,13 +148,20 @@ const char *ib_switch_config_error(const IbSwitchConfig *config,
         return "system-guid";
     }
     if (!ib_switch_fdb_supported(config->fdb)) {
-        *range = "linear";
+        *range = "linear or random";
         return "fdb";
     }
-    if (config->linear_fdb_cap < 1 ||
-        config->linear_fdb_cap > IB_LID_UCAST_LAST + 1) {
+    if (config->fdb == IB_FDB_LINEAR &&
+        (config->linear_fdb_cap < 1 ||
+         config->linear_fdb_cap > IB_LID_UCAST_LAST + 1)) {
         *range = "1 to 49152";
         return "linear-fdb-cap";
+    }
+    if (config->fdb == IB_FDB_RANDOM &&
+        (config->random_fdb_cap < 1 ||
+         config->random_fdb_cap > IB_LID_UCAST_LAST + 1)) {
+        *range = "1 to 49152";
+        return "random-fdb-cap";
     }
     if (config->multicast_fdb_cap >
         IB_LID_MCAST_LAST - IB_LID_MCAST_FIRST + 1) {
@@ -252,6 +259,7 @@ void ib_switch_free(IbSwitch *sw)
     ib_node_free(sw->node);
     g_free(sw->lids);
     g_free(sw->rft);
+    g_free(sw->rft_matched);
     g_free(sw->mft);
     g_free(sw->ports);
     g_free(sw);
@@ -259,7 +267,11 @@ void ib_switch_free(IbSwitch *sw)
 
 void ib_switch_update_fdb(IbSwitch *sw)
 {
-    ib_fdb_linear_update(sw);
+    if (sw->config.fdb == IB_FDB_RANDOM) {
+        ib_fdb_random_update(sw);
+    } else {
+        ib_fdb_linear_update(sw);
+    }
 }
 
 /* No route at all; a multicast packet without an entry goes nowhere. */
@@ -269,6 +281,7 @@ void ib_switch_reset_tables(IbSwitch *sw)
     g_clear_pointer(&sw->rft, g_free);
     g_clear_pointer(&sw->mft, g_free);
     sw->lids_size = 0;
+    sw->rft_size = 0;
     sw->mft_size = 0;
     sw->linear_top = 0;
     sw->mcast_top = 0;

@@ -119,6 +119,9 @@ void ib_switch_set_trace(IbSwitch *sw, bool on);
 
 /* Looking at the tables.  Linear entry of @lid: a port, or 255. */
 uint8_t ib_switch_lft_get(const IbSwitch *sw, uint16_t lid);
+/* Random entry @index as on the wire: LID 31:16, valid 15, LMC 14:12, port
+   7:0; 0 beyond what was written. */
+uint32_t ib_switch_rft_get(const IbSwitch *sw, uint16_t index);
 /* 32 bytes of port mask, bit (port % 8) of byte (port / 8), LID C000 on. */
 void ib_switch_mft_get(const IbSwitch *sw, uint16_t mlid, uint8_t mask[32]);
 
