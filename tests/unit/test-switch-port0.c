@@ -181,6 +181,10 @@ static void test_own_lid(void)
     g_assert_nonnull(answer(&s, 0, &ud, &info));
     fabric_set_switch_info(s.host[0], &s.route, 2, 255, 255, 0);
     g_assert_nonnull(answer(&s, 0, &ud, &info));
+    /* Nor can it lead that LID elsewhere. */
+    fabric_set_switch_info(s.host[0], &s.route, 63, 255, 255, 0);
+    fabric_star_set_lft(&s, FABRIC_SWITCH_LID, 2);
+    g_assert_nonnull(answer(&s, 0, &ud, &info));
     /* And entries may lead other LIDs there. */
     fabric_set_switch_info(s.host[0], &s.route, 63, 255, 255, 0);
     fabric_star_set_lft(&s, 50, 0);

@@ -126,7 +126,7 @@ static void test_match(void)
     uint8_t data[64] = { 0 };
 
     setup(&s, 32, 0);
-    entry(data, 3, 0x20, 2, 2);         /* 0x20 to 0x23 */
+    entry(data, 3, 0x21, 2, 2);         /* 0x20 to 0x23: LMC bits are 0 */
     entry(data, 0, 0xbff8, 3, 3);       /* to 0xbfff */
     entry(data, 7, 0x24, 0, 4);
     entry(data, 8, 0x30, 0, 4);

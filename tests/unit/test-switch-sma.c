@@ -90,7 +90,8 @@ static void test_switch_info_set(void)
 /* Tops beyond the tables: refused, and nothing changes. */
 static void test_switch_info_bad_top(void)
 {
-    static const uint16_t bad[] = { 1, 0xbffe, 0xc064, 0xffff };
+    /* Of 100 entries; block 3, which has the last of them, ends at C07F. */
+    static const uint16_t bad[] = { 1, 0xbffe, 0xc080, 0xffff };
     FabricStar s;
     uint8_t data[64], before[64];
     unsigned i;
@@ -110,6 +111,8 @@ static void test_switch_info_bad_top(void)
     }
     g_assert_cmpint(get(&s, IB_SM_ATTR_SWITCH_INFO, 0, data), ==, 0);
     g_assert_cmpmem(data, 64, before, 64);
+    ib_field_set(data, IB_SWITCHINFO_MULTICAST_FDB_TOP, 0xc07f);
+    g_assert_cmphex(set(&s, IB_SM_ATTR_SWITCH_INFO, 0, data), ==, 0);
     fabric_star_clear(&s);
 }
 

@@ -32,6 +32,8 @@ struct IbSwitchState {
     char *description;
     char *fdb;
     uint32_t linear_fdb_cap;
+    uint32_t random_fdb_cap;
+    uint32_t lids_per_port;
     uint32_t multicast_fdb_cap;
     uint32_t pkeys;
     IbLinkProps link;
@@ -207,6 +209,10 @@ static bool ib_switch_config_from_props(IbSwitchState *s,
     if (!ib_switch_range("ports", s->ports, 1, 254, errp) ||
         !ib_switch_range("linear-fdb-cap", s->linear_fdb_cap, 1, 49152,
                          errp) ||
+        !ib_switch_range("random-fdb-cap", s->random_fdb_cap, 1, 49152,
+                         errp) ||
+        !ib_switch_range("lids-per-port", s->lids_per_port, 0, 49152,
+                         errp) ||
         !ib_switch_range("multicast-fdb-cap", s->multicast_fdb_cap, 0, 16383,
                          errp) ||
         !ib_switch_range("pkeys", s->pkeys, 1, 32768, errp) ||
@@ -215,11 +221,14 @@ static bool ib_switch_config_from_props(IbSwitchState *s,
                                config->description, errp)) {
         return false;
     }
-    if (strcmp(fdb, "linear")) {
-        error_setg(errp, "fdb must be linear, not '%s'", fdb);
+    if (!strcmp(fdb, "linear")) {
+        config->fdb = IB_FDB_LINEAR;
+    } else if (!strcmp(fdb, "random")) {
+        config->fdb = IB_FDB_RANDOM;
+    } else {
+        error_setg(errp, "fdb must be linear or random, not '%s'", fdb);
         return false;
     }
-    config->fdb = IB_FDB_LINEAR;
     config->num_ports = s->ports;
     config->node_guid = ib_guid_value(&s->node_guid);
     config->system_guid = s->system_guid.given ? s->system_guid.value
@@ -227,6 +236,8 @@ static bool ib_switch_config_from_props(IbSwitchState *s,
     config->vendor_id = IB_SWITCH_VENDOR_ID;
     config->device_id = IB_SWITCH_DEVICE_ID;
     config->linear_fdb_cap = s->linear_fdb_cap;
+    config->random_fdb_cap = s->random_fdb_cap;
+    config->lids_per_port = s->lids_per_port;
     config->multicast_fdb_cap = s->multicast_fdb_cap;
     config->pkey_cap = s->pkeys;
     config->pkey_cap_external = s->pkeys;
@@ -340,6 +351,8 @@ static IbProperty ib_switch_properties[] = {
     DEFINE_PROP_STRING("fdb", IbSwitchState, fdb),
     DEFINE_PROP_UINT32("linear-fdb-cap", IbSwitchState, linear_fdb_cap,
                        49152),
+    DEFINE_PROP_UINT32("random-fdb-cap", IbSwitchState, random_fdb_cap, 1024),
+    DEFINE_PROP_UINT32("lids-per-port", IbSwitchState, lids_per_port, 0),
     DEFINE_PROP_UINT32("multicast-fdb-cap", IbSwitchState, multicast_fdb_cap,
                        4096),
     DEFINE_PROP_UINT32("pkeys", IbSwitchState, pkeys, 32),
@@ -352,8 +365,11 @@ static const struct {
 } ib_switch_descriptions[] = {
     { "ports", "external ports, 1..254" },
     { "description", "NodeDescription, at most 64 bytes" },
-    { "fdb", "unicast forwarding table: linear (default)" },
+    { "fdb", "unicast forwarding table: linear (default) or random" },
     { "linear-fdb-cap", "SwitchInfo.LinearFDBCap, 1..49152" },
+    { "random-fdb-cap", "SwitchInfo.RandomFDBCap, 1..49152" },
+    { "lids-per-port", "SwitchInfo.LIDsPerPort of fdb=random, 0 (no limit) "
+                       "..49152" },
     { "multicast-fdb-cap", "SwitchInfo.MulticastFDBCap, 0..16383" },
     { "pkeys", "entries of each port's P_KeyTable, 1..32768" },
 };

@@ -246,7 +246,7 @@ static void multicast(IbSwitch *sw, IbSwitchPort *in, IbPacket *packet)
     }
 }
 
-/* Everything but a data packet from one external port to another. */
+/* Everything but a packet from one external port to another. */
 static void G_GNUC_NO_INLINE receive_other(IbSwitch *sw, IbSwitchPort *in,
                                            IbPacket *packet)
 {
@@ -278,7 +278,7 @@ void ib_switch_receive(void *opaque, IbPacket *packet)
         return;
     }
     dlid = ib_lrh_dlid(packet->data);
-    if (G_LIKELY(dlid - 1u < sw->fdb_limit && packet->vl != IB_VL_SM)) {
+    if (G_LIKELY(dlid - 1u < sw->fdb_limit)) {
         uint8_t out = sw->fdb[dlid];
 
         if (G_LIKELY((uint8_t)(out - 1) < sw->num_ports &&

@@ -42,12 +42,18 @@ static IbSmaStatus switch_info_get(IbNode *node, uint8_t in_port,
     return IB_MAD_STATUS_OK;
 }
 
-/* 0 is "not in use"; else from "no entry at all" to the last one. */
+/*
+ * 0 is "not in use"; else from "no entry at all" to the last one.  OpenSM
+ * names the end of the last block that it uses, though the table may end
+ * within that block.
+ */
 static bool mcast_top_valid(const IbSwitch *sw, uint16_t top)
 {
-    return top == 0 || !sw->config.multicast_fdb_cap ||
-           (top >= IB_LID_MCAST_FIRST - 1 &&
-            top < IB_LID_MCAST_FIRST + sw->config.multicast_fdb_cap);
+    uint32_t end = ib_blocks(sw->config.multicast_fdb_cap, IB_MFT_ENTRIES) *
+                   IB_MFT_ENTRIES;
+
+    return top == 0 || end == 0 ||
+           (top >= IB_LID_MCAST_FIRST - 1 && top < IB_LID_MCAST_FIRST + end);
 }
 
 static IbSmaStatus switch_info_set(IbNode *node, uint8_t in_port,
