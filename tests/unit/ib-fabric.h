@@ -94,6 +94,10 @@ void fabric_cut(Fabric *fabric, FabricEnd *end);
 /* Stop or restart the flow of frames out of @end. */
 void fabric_stop(FabricEnd *end, bool stopped);
 
+/* Deliver frames within the call that sends them, as a cable between two
+   devices of one process may. */
+void fabric_set_direct(Fabric *fabric, bool direct);
+
 /* Let @ns pass; fabric_settle(): all frames, but no time. */
 void fabric_run(Fabric *fabric, int64_t ns);
 void fabric_settle(Fabric *fabric);

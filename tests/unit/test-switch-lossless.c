@@ -112,6 +112,46 @@ static void count_packet(FabricHost *host, const IbPacket *packet)
     ++*(unsigned *)host->opaque;
 }
 
+/*
+ * Cables within one process: a frame comes back to a switch that is still in
+ * the call that sent the one before.
+ */
+static void test_direct_cables(void)
+{
+    FabricStar s;
+    Stream st = { { { 0 } } };
+    uint8_t payload[1024] = { 0 };
+    FabricUd ud = { .dlid = 3, .dest_qpn = 9, .payload = payload,
+                    .payload_len = sizeof(payload) };
+    uint8_t info[64] = { 0 };
+    unsigned i, n;
+
+    fabric_star_init(&s, 3, NULL);
+    s.host[2]->receive = check_packet;
+    s.host[2]->opaque = &st;
+    s.host[2]->slow_ns = FABRIC_MS / 100;
+    fabric_set_direct(s.fabric, true);
+    for (n = 0; n < 5000; n++) {
+        for (i = 0; i < 2; i++) {
+            ud.slid = i + 1;
+            ib_put_be32(payload, n);
+            while (ib_link_tx_queued(s.host[i]->end.link, 0) > 40) {
+                fabric_run(s.fabric, FABRIC_MS);
+            }
+            g_assert_cmpint(fabric_send(s.host[i], &ud), !=,
+                            IB_TX_DISCARDED);
+        }
+        if (n % 100 == 0) {
+            g_assert_cmpint(fabric_smp(s.host[0], &s.route, IB_METHOD_GET,
+                                       IB_SM_ATTR_NODE_INFO, 0, info), ==, 0);
+        }
+    }
+    fabric_run(s.fabric, 2000 * FABRIC_MS);
+    g_assert_cmpuint(st.next[0][0], ==, 5000);
+    g_assert_cmpuint(st.next[1][0], ==, 5000);
+    fabric_star_clear(&s);
+}
+
 /* A cable that takes no frames for a while loses nothing. */
 static void test_stopped_cable(void)
 {
@@ -132,6 +172,57 @@ static void test_stopped_cable(void)
     fabric_stop(&s.sw->ends[2], false);
     fabric_run(s.fabric, 100 * FABRIC_MS);
     g_assert_cmpuint(received, ==, 100);
+    fabric_star_clear(&s);
+}
+
+/*
+ * A cable that drops a tenth of its frames, both ways: SMPs pass with a
+ * retry, credits that were lost come back, no buffer stays filled.
+ */
+static void test_lossy_cable(void)
+{
+    FabricStar s;
+    FabricRoute route = fabric_route(1, 2);
+    FabricUd ud = { .slid = 1, .dlid = 2, .dest_qpn = 9,
+                    .payload_len = 2048 };
+    unsigned received = 0, before, i, try;
+    uint8_t info[64] = { 0 };
+
+    fabric_star_init(&s, 2, NULL);
+    s.host[1]->receive = count_packet;
+    s.host[1]->opaque = &received;
+    s.sw->ends[2].drop_percent = 10;
+    s.host[1]->end.drop_percent = 10;
+    for (i = 0; i < 2000; i++) {
+        while (ib_link_tx_queued(s.host[0]->end.link, 0) > 40) {
+            fabric_run(s.fabric, FABRIC_MS);
+        }
+        g_assert_cmpint(fabric_send(s.host[0], &ud), !=, IB_TX_DISCARDED);
+        fabric_settle(s.fabric);
+        if (i % 100 == 0) {
+            for (try = 0; try < 6; try++) {
+                if (fabric_smp(s.host[0], &route, IB_METHOD_GET,
+                               IB_SM_ATTR_NODE_INFO, 0, info) == 0) {
+                    break;
+                }
+            }
+            g_assert_cmpuint(try, <, 6);
+        }
+    }
+    fabric_run(s.fabric, 5000 * FABRIC_MS);
+    g_assert_cmpuint(received, >, 1500);
+    g_assert_cmpuint(received, <, 2000);
+    g_assert_cmpint(ib_link_state(s.sw->ends[2].link), ==, IB_PORT_ACTIVE);
+    g_assert_cmpuint(ib_link_rx_occupancy(s.sw->ends[1].link, 0), ==, 0);
+    g_assert_cmpuint(ib_link_tx_queued(s.sw->ends[2].link, 0), ==, 0);
+    s.sw->ends[2].drop_percent = 0;
+    s.host[1]->end.drop_percent = 0;
+    before = received;
+    for (i = 0; i < 200; i++) {
+        g_assert_cmpint(fabric_send(s.host[0], &ud), !=, IB_TX_DISCARDED);
+        fabric_run(s.fabric, FABRIC_MS);
+    }
+    g_assert_cmpuint(received, ==, before + 200);
     fabric_star_clear(&s);
 }
 
@@ -200,7 +291,9 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/switch/lossless/two-into-slow", test_two_into_slow);
+    g_test_add_func("/switch/lossless/direct-cables", test_direct_cables);
     g_test_add_func("/switch/lossless/stopped-cable", test_stopped_cable);
+    g_test_add_func("/switch/lossless/lossy-cable", test_lossy_cable);
     g_test_add_func("/switch/lossless/port-goes-down", test_port_goes_down);
     g_test_add_func("/switch/lossless/smp-overtakes", test_smp_overtakes);
     return g_test_run();
