@@ -154,6 +154,7 @@ static void ib_rx_records(IbLink *link, const uint8_t *at, const uint8_t *end,
         uint32_t len, flags;
 
         if (G_UNLIKELY(!next)) {
+            at = NULL;
             break;
         }
         len = ib_field_get(at, IB_REC_LENGTH);
@@ -218,15 +219,18 @@ void ib_link_settle(IbLink *link)
 
 void ib_link_receive_frame(IbLink *link, const uint8_t *frame, size_t len)
 {
-    const uint8_t *h = frame + IB_ETH_BYTES;
-    const uint8_t *at, *end;
+    const uint8_t *h, *at, *end;
     uint32_t session, peer, seq, header;
 
     if (!link->frame || link->phys == IB_PHYS_DISABLED) {
         return;
     }
-    if (G_UNLIKELY(len < IB_FRAME_HEADERS ||
-                   ib_field_get(frame, IB_ETH_TYPE) != IB_FRAME_ETHERTYPE ||
+    if (G_UNLIKELY(len < IB_FRAME_HEADERS)) {
+        ib_rx_bad_frame(link, "frame-short");
+        return;
+    }
+    h = frame + IB_ETH_BYTES;
+    if (G_UNLIKELY(ib_field_get(frame, IB_ETH_TYPE) != IB_FRAME_ETHERTYPE ||
                    ib_field_get(h, IB_LH_VERSION) != IB_FRAME_VERSION)) {
         ib_rx_bad_frame(link, "frame-header");
         return;
