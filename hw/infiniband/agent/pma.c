@@ -112,16 +112,23 @@ struct IbPmaPort {
 
 /* --------------------------------------------------------------- windows */
 
-static uint64_t pma_raw(IbNode *node, uint8_t num, uint16_t offset)
+static uint64_t pma_raw(const IbLinkCounters *counters, uint16_t offset)
 {
-    const void *counters = ib_node_counters(node, num);
     uint64_t raw;
 
     memcpy(&raw, (const char *)counters + offset, sizeof(raw));
     return raw;
 }
 
-/* Every counter of @port starts from 0. */
+void ib_pma_free(IbAgentPort *port)
+{
+    g_free(port->pma);
+    port->pma = NULL;
+    g_free(port->sampler);
+    port->sampler = NULL;
+}
+
+/* Every counter of the port starts from 0. */
 void ib_pma_reset(IbNode *node, uint8_t num)
 {
     static const struct {
@@ -133,16 +140,15 @@ void ib_pma_reset(IbNode *node, uint8_t num)
           BASE_EXTENDED },
         { port_vl_xmit_wait, G_N_ELEMENTS(port_vl_xmit_wait), BASE_VL_WAIT },
     };
+    const IbLinkCounters *counters = ib_node_counters(node, num);
     IbAgentPort *port = &node->ports[num];
     unsigned a, i;
     uint64_t raw;
 
-    g_free(port->sampler);
-    port->sampler = NULL;
-    for (a = 0; a < G_N_ELEMENTS(attributes); a++) {
-        for (i = 0; (num || node->port0_counters) && i < attributes[a].count;
-             i++) {
-            raw = pma_raw(node, num, attributes[a].rows[i].raw);
+    ib_pma_free(port);
+    for (a = 0; counters && a < G_N_ELEMENTS(attributes); a++) {
+        for (i = 0; i < attributes[a].count; i++) {
+            raw = pma_raw(counters, attributes[a].rows[i].raw);
             if (raw && !port->pma) {
                 port->pma = g_new0(IbPmaPort, 1);
             }
@@ -151,12 +157,6 @@ void ib_pma_reset(IbNode *node, uint8_t num)
             }
         }
     }
-}
-
-void ib_pma_free(IbAgentPort *port)
-{
-    g_free(port->pma);
-    g_free(port->sampler);
 }
 
 /*
@@ -180,26 +180,28 @@ static bool pma_ports(const IbNode *node, uint8_t select, unsigned *first,
 static IbSmaStatus pma_get(IbNode *node, const IbPmaCounter *rows,
                            unsigned count, unsigned base, uint8_t *data)
 {
+    uint64_t values[BASE_COUNT] = { 0 };
     unsigned first, last, num, i;
 
     if (!pma_ports(node, ib_field_get(data, IB_PM_PORT_SELECT), &first,
                    &last)) {
         return IB_MAD_STATUS_BAD_FIELD;
     }
-    for (i = 0; i < count; i++) {
-        uint64_t value = 0;
+    for (num = first; num <= last; num++) {
+        const IbLinkCounters *counters = ib_node_counters(node, num);
+        const IbPmaPort *pma = node->ports[num].pma;
 
-        for (num = first; num <= last; num++) {
-            const IbPmaPort *pma = node->ports[num].pma;
-
-            value += pma_raw(node, num, rows[i].raw) -
-                     (pma ? pma->base[base + i] : 0);
+        for (i = 0; i < count; i++) {
+            values[i] += pma_raw(counters, rows[i].raw) -
+                         (pma ? pma->base[base + i] : 0);
         }
+    }
+    for (i = 0; i < count; i++) {
         if (rows[i].wide) {
-            ib_put_be64(data + rows[i].field, value);
+            ib_put_be64(data + rows[i].field, values[i]);
         } else {
             ib_field_set(data, rows[i].field,
-                         ib_counter_clamp(value, rows[i].field));
+                         ib_counter_clamp(values[i], rows[i].field));
         }
     }
     return 0;
@@ -225,6 +227,7 @@ static IbSmaStatus pma_set(IbNode *node, const IbPmaCounter *rows,
         return IB_MAD_STATUS_BAD_FIELD;
     }
     for (num = first; num <= last; num++) {
+        const IbLinkCounters *counters = ib_node_counters(node, num);
         IbAgentPort *port = &node->ports[num];
 
         if (!port->pma) {
@@ -236,7 +239,7 @@ static IbSmaStatus pma_set(IbNode *node, const IbPmaCounter *rows,
 
             if (pma_selected(&rows[i], select, select2)) {
                 port->pma->base[base + i] =
-                    pma_raw(node, num, rows[i].raw) - value;
+                    pma_raw(counters, rows[i].raw) - value;
             }
         }
     }
