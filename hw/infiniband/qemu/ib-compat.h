@@ -18,6 +18,13 @@
     (QEMU_VERSION_MAJOR > (major) || \
      (QEMU_VERSION_MAJOR == (major) && QEMU_VERSION_MINOR >= (minor)))
 
+/* struct PCIDevice moved. */
+#if IB_QEMU_AT_LEAST(8, 0)
+#include "hw/pci/pci_device.h"
+#else
+#include "hw/pci/pci.h"
+#endif
+
 /* Property arrays lost their end marker and gained const. */
 #if IB_QEMU_AT_LEAST(10, 0)
 typedef const Property IbProperty;
