@@ -36,6 +36,7 @@ static TestNode *busy_node(uint8_t type)
     test_port_info_for_set(t, 1, 0, d);
     d[27] = 100;                                /* M_KeyLeasePeriod */
     d[7] = 1;                                   /* M_Key */
+    d[34] |= 1 << 6;                            /* M_KeyProtectBits */
     g_assert_cmphex(test_set(t, 1, 0x15, 0, d), ==, 0);
     memset(d, 0x81, 64);
     g_assert_cmphex(test_smp(t, 1, 2, 0x16, type == 2 ? 1 << 16 : 0, 1, d),
@@ -96,6 +97,13 @@ static void test_round_trip(gconstpointer data)
     test_run(b, 2 * SECOND);
     g_assert_cmpuint(b->num_traps, ==, 1);
     g_assert_cmpmem(b->traps[0].mad, 256, a->traps[0].mad, 256);
+    b->num_traps = 0;
+    test_run(b, 96 * SECOND);
+    g_assert_cmphex(test_get(b, 1, 0x15, 0, db), ==, 0);
+    g_assert_cmphex(db[34] >> 6, ==, 1);
+    test_run(b, 3 * SECOND);
+    g_assert_cmphex(test_get(b, 1, 0x15, 0, db), ==, 0);
+    g_assert_cmphex(db[34] >> 6, ==, 0);
     test_node_free(a);
     test_node_free(b);
 }
