@@ -7,6 +7,7 @@
 #include "hw/infiniband/ib-pcap.h"
 #include "net/queue.h"
 #include "qapi/error.h"
+#include "qemu/error-report.h"
 
 int64_t ib_cable_now(void)
 {
@@ -21,12 +22,27 @@ static bool ib_cable_peer_down(IbCable *cable)
 }
 
 /*
- * A stream netdev that is about to listen has neither a socket nor its link
- * down yet, and crashes on what it is sent; its status is all that tells.
+ * A stream netdev that is to listen takes no frame, and does not survive one,
+ * until it listens: for ever, if its address cannot be had.  What state it
+ * is in it tells only in its info string.
  */
-static bool ib_cable_peer_ready(NetClientState *peer)
+static bool ib_cable_netdev_ready(IbCable *cable, NetClientState *peer)
 {
-    return peer && strcmp(peer->info_str, "initializing") != 0;
+    if (G_LIKELY(cable->ready)) {
+        return true;
+    }
+    if (peer->info->type == NET_CLIENT_DRIVER_STREAM && !peer->link_down &&
+        (g_str_has_prefix(peer->info_str, "initializing") ||
+         g_str_has_prefix(peer->info_str, "error") ||
+         g_str_has_prefix(peer->info_str, "can't"))) {
+        if (peer->info_str[0] != 'i' && !cable->warned) {
+            cable->warned = true;
+            warn_report("netdev %s: %s", peer->name, peer->info_str);
+        }
+        return false;
+    }
+    cable->ready = true;
+    return true;
 }
 
 static ssize_t ib_cable_receive(NetClientState *nc, const uint8_t *frame,
@@ -105,7 +121,7 @@ IbCableResult ib_cable_send(IbCable *cable, const uint8_t *frame, size_t len)
         return IB_CABLE_GONE;
     }
     nc = qemu_get_queue(cable->nic);
-    if (!ib_cable_peer_ready(nc->peer)) {
+    if (!nc->peer || !ib_cable_netdev_ready(cable, nc->peer)) {
         return IB_CABLE_GONE;
     }
     if (cable->stale && !nc->peer->link_down) {
@@ -212,4 +228,6 @@ void ib_cable_unplug(IbCable *cable)
     qemu_del_nic(cable->nic);
     cable->nic = NULL;
     cable->busy = false;
+    cable->ready = false;
+    cable->warned = false;
 }

@@ -25,6 +25,8 @@ typedef struct IbCable {
     NICState *nic;
     QEMUTimer *timer;
     int64_t deadline;
+    bool ready;                   /* the netdev may be given frames */
+    bool warned;                  /* ... and that it never will be was said */
     bool busy;                    /* the netdev holds a frame of ours */
     bool stale;                   /* it may hold the rest of a lost one */
     bool pulled;                  /* by the property link= */
