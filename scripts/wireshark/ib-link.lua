@@ -33,12 +33,21 @@ local f = {
     kind = ProtoField.uint8("iblink.record.type", "Record", base.DEC, kinds),
     flags = ProtoField.uint8("iblink.record.flags", "Flags", base.HEX),
     size = ProtoField.uint16("iblink.record.length", "Length"),
+    no_icrc = ProtoField.bool("iblink.packet.no_icrc", "ICRC not computed", 8,
+        nil, 0x01),
+    bad = ProtoField.bool("iblink.packet.bad", "Ended with EBP", 8, nil, 0x02),
+    request = ProtoField.bool("iblink.credit.request", "Asks for credits", 8,
+        nil, 0x01),
     vl = ProtoField.uint8("iblink.credit.vl", "VL"),
     fctbs = ProtoField.uint32("iblink.credit.fctbs", "FCTBS"),
     fccl = ProtoField.uint32("iblink.credit.fccl", "FCCL"),
     step = ProtoField.uint8("iblink.training.kind", "Kind", base.DEC, steps),
     crc = ProtoField.uint8("iblink.training.crc", "Asks for CRCs"),
     port = ProtoField.uint8("iblink.training.port", "Port number"),
+    width = ProtoField.uint8("iblink.training.width_enabled", "Width enabled",
+        base.HEX),
+    speed = ProtoField.uint16("iblink.training.speed_enabled",
+        "Speeds enabled", base.HEX),
     frame = ProtoField.uint32("iblink.training.max_frame", "Largest frame"),
     guid = ProtoField.uint64("iblink.training.guid", "GUID", base.HEX),
 }
@@ -52,9 +61,12 @@ ib_link.experts = { malformed }
 local infiniband = Dissector.get("infiniband")
 
 local function packet(content, pinfo, root)
-    -- The cable has no VCRC; the dissector expects one behind the ICRC.
+    -- The dissector expects a VCRC behind the ICRC; only a cable with crc on
+    -- has one.  A packet without it is a multiple of 4 bytes.
     local bytes = content:bytes()
-    bytes:append(ByteArray.new("0000"))
+    if bytes:len() % 4 == 0 then
+        bytes:append(ByteArray.new("0000"))
+    end
     infiniband:call(bytes:tvb("InfiniBand packet"), pinfo, root)
     pinfo.cols.info:fence()
 end
@@ -74,6 +86,8 @@ local function training(content, tree)
     tree:add(f.step, content(0, 1))
     tree:add(f.crc, content(1, 1))
     tree:add(f.port, content(2, 1))
+    tree:add(f.width, content(5, 1))
+    tree:add(f.speed, content(10, 2))
     tree:add(f.frame, content(12, 4))
     tree:add(f.guid, content(16, 8))
 end
@@ -102,7 +116,7 @@ function ib_link.dissector(tvb, pinfo, root)
     local at = header
     while at + RECORD_HEADER <= stop do
         local size, kind = tvb(at, 2):uint(), tvb(at + 2, 1):uint()
-        local next_record = at + RECORD_HEADER + size
+        local next_record = at + RECORD_HEADER + math.ceil(size / 4) * 4
         if next_record > stop then
             tree:add_proto_expert_info(malformed)
             break
@@ -112,6 +126,12 @@ function ib_link.dissector(tvb, pinfo, root)
         record:add(f.size, tvb(at, 2))
         record:add(f.kind, tvb(at + 2, 1))
         record:add(f.flags, tvb(at + 3, 1))
+        if kind == PACKET then
+            record:add(f.no_icrc, tvb(at + 3, 1))
+            record:add(f.bad, tvb(at + 3, 1))
+        elseif kind == CREDIT then
+            record:add(f.request, tvb(at + 3, 1))
+        end
         table.insert(names, kinds[kind] or "unknown")
         if size > 0 then
             local content = tvb(at + RECORD_HEADER, size)
