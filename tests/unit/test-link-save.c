@@ -42,14 +42,13 @@ static void migrate(TestEnd *end)
     end->gone = true;
     end->told_busy = false;
     ib_link_free(end->link);
-    end->gone = true;           /* what a new device says before loading */
+    end->gone = false;
     end->deadline = INT64_MAX;
     test_end_new_link(end, &config);
-    ib_link_cable_attach(end->link);
-    end->gone = false;
     g_assert_true(load(end->link, bytes->data, bytes->len));
     again = save(end->link);
     g_assert_cmpmem(again->data, again->len, bytes->data, bytes->len);
+    ib_link_cable_attach(end->link);
     g_byte_array_unref(again);
     g_byte_array_unref(bytes);
 }
@@ -200,6 +199,7 @@ static void test_peer_gone(void)
     test_cable_free(c);
 }
 
+/* No cable at the new place: silence, or what the node knows, takes it down. */
 static void test_no_cable(void)
 {
     TestCable *c = test_cable_new_active(NULL, NULL);
@@ -211,7 +211,14 @@ static void test_no_cable(void)
     c->cut = true;
     ib_link_cable_detach(a->link);
     g_assert_true(load(a->link, bytes->data, bytes->len));
+    g_assert_cmpint(ib_link_state(a->link), ==, IB_PORT_ACTIVE);
+    ib_link_flush(a->link);
+    test_cable_run(c, 600 * TEST_MS);
     g_assert_cmpint(ib_link_state(a->link), ==, IB_PORT_DOWN);
+    g_assert_true(load(a->link, bytes->data, bytes->len));
+    ib_link_cable_detach(a->link);
+    g_assert_cmpint(ib_link_state(a->link), ==, IB_PORT_DOWN);
+    g_assert_true(a->deadline == INT64_MAX);
     g_byte_array_unref(bytes);
     test_cable_free(c);
 }

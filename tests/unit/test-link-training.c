@@ -35,6 +35,50 @@ static void test_up(void)
     test_cable_free(c);
 }
 
+/* The example of docs/specs/ib-link.rst, frame by frame. */
+static GString *conversation;
+
+static bool listen(TestEnd *to, uint8_t *frame, size_t *len)
+{
+    static const char *const types[] = {
+        "?", "packet", "credits", "TS", "keep-alive", "bye"
+    };
+    bool known = ib_get_be32(frame + 26) != 0;
+
+    g_string_append_printf(conversation, "%c%u %s %s",
+                           to == &to->cable->end[0] ? 'B' : 'A',
+                           ib_get_be32(frame + 30), known ? "known" : "?",
+                           types[frame[36]]);
+    if (frame[36] == 3) {
+        g_string_append_printf(conversation, "%u", frame[38]);
+    }
+    g_string_append(conversation, "\n");
+    return true;
+}
+
+static void test_conversation(void)
+{
+    TestCable *c = test_cable_new(NULL, NULL);
+
+    conversation = g_string_new("");
+    c->filter = listen;
+    ib_link_cable_attach(c->end[0].link);
+    test_cable_run(c, TEST_MS);
+    ib_link_cable_attach(c->end[1].link);
+    test_cable_run(c, TEST_MS);
+    test_send(&c->end[1], IB_VL_MGMT, 288, 0);
+    ib_link_flush(c->end[1].link);
+    g_assert_cmpstr(conversation->str, ==,
+                    "A0 ? TS1\n"
+                    "B0 ? TS1\n"
+                    "A1 known TS2\n"
+                    "B1 known credits\n"
+                    "A2 known credits\n"
+                    "B2 known packet\n");
+    g_string_free(conversation, true);
+    test_cable_free(c);
+}
+
 /* mlx4_ib must not see its port come up within a second of INIT_PORT. */
 static void test_least_time(void)
 {
@@ -412,12 +456,24 @@ static void test_cable_gone(void)
     TestCable *c = test_cable_new_active(NULL, NULL);
     TestEnd *a = &c->end[0];
 
+    /* A short interruption costs frames and nothing else. */
     a->gone = true;
     test_send(a, 0, 288, 1);
     ib_link_flush(a->link);
-    test_cable_run(c, TEST_MS);
-    g_assert_cmpint(ib_link_state(a->link), ==, IB_PORT_DOWN);
+    test_cable_run(c, 200 * TEST_MS);
     a->gone = false;
+    test_cable_run(c, 1000 * TEST_MS);
+    g_assert_cmpint(ib_link_state(a->link), ==, IB_PORT_ACTIVE);
+    g_assert_cmpint(ib_link_state(a->peer->link), ==, IB_PORT_ACTIVE);
+    /* The frame of the packet, and two keep-alives */
+    g_assert_cmpint(ib_link_counters(a->peer->link)->symbol_errors, ==, 3);
+    g_assert_cmpint(ib_link_tx_credits(a->link, 0), ==, 1024);
+    /* A long one takes both ports down. */
+    a->gone = a->peer->gone = true;
+    test_cable_run(c, 600 * TEST_MS);
+    g_assert_cmpint(ib_link_state(a->link), ==, IB_PORT_DOWN);
+    g_assert_cmpint(ib_link_state(a->peer->link), ==, IB_PORT_DOWN);
+    a->gone = a->peer->gone = false;
     test_cable_run(c, 500 * TEST_MS);
     g_assert_true(test_cable_up(c));
 
@@ -480,6 +536,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/link/training/up", test_up);
+    g_test_add_func("/link/training/conversation", test_conversation);
     g_test_add_func("/link/training/least-time", test_least_time);
     g_test_add_func("/link/training/width-and-speed", test_negotiation);
     g_test_add_func("/link/training/width-enabled", test_width_enabled);

@@ -84,13 +84,10 @@ static void ib_frame_sent(IbLink *link, IbCableResult result)
         break;
     case IB_CABLE_GONE:
         /*
-         * The link goes down, but not in the middle of whatever the owner is
-         * doing with it: the timer does it.
+         * The frame is lost, as on a cable that is cut.  If it is soon whole
+         * again, nothing else has happened; if not, silence takes the link
+         * down.
          */
-        if (link->phys == IB_PHYS_LINK_UP && !link->cable_gone) {
-            link->cable_gone = true;
-            ib_train_rearm(link);
-        }
         break;
     }
 }

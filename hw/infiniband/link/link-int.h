@@ -180,8 +180,8 @@ struct IbLink {
     uint8_t down_default;
     bool enabled;                   /* by the owner */
     bool sm_disabled;               /* by the SM */
-    bool cable_gone;                /* the cable took a frame no more */
     bool detach_pending;
+    bool resumed;                   /* loaded; its cable is yet to come */
     bool quiet;                     /* no more calls of state_changed() */
     bool dead;                      /* freed, but packets still held */
     bool peer_ready;                /* TS2 seen */
@@ -266,6 +266,8 @@ static inline void ib_link_trace(const IbLink *link, const char *event,
 
 /* link.c: VLs and lengths that state, OperationalVLs, MTU, tables allow */
 void ib_link_update_open(IbLink *link);
+/* The largest packet that the frames of this session can hold */
+uint32_t ib_link_frame_room(const IbLink *link);
 
 /* packet.c */
 IbPacketBuf *ib_packet_buf_new(const uint8_t *data, uint32_t len);

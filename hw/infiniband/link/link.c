@@ -33,10 +33,9 @@ static bool ib_link_config_ok(const IbLinkConfig *c)
            c->keepalive_ms && c->timeout_ms > c->keepalive_ms;
 }
 
-/* Room for one packet in a frame of @size bytes. */
-static uint32_t ib_link_frame_room(const IbLink *link, uint32_t size)
+uint32_t ib_link_frame_room(const IbLink *link)
 {
-    return size - IB_FRAME_HEADERS - ib_credit_record_max(link) -
+    return link->tx_size - IB_FRAME_HEADERS - ib_credit_record_max(link) -
            IB_REC_BYTES - ib_record_bytes(link, 0);
 }
 
@@ -73,7 +72,7 @@ void ib_link_update_open(IbLink *link)
     }
     link->tx_max = mtu;
     if (link->phys == IB_PHYS_LINK_UP) {
-        link->tx_max = MIN(mtu, ib_link_frame_room(link, link->tx_size));
+        link->tx_max = MIN(mtu, ib_link_frame_room(link));
     }
     /* An SMP and its headers: the MTU of VL15 is 256 (IBA Vol.1 13.4.2). */
     link->tx_max_vl15 = 256 + IB_LINK_HEADER_BYTES;

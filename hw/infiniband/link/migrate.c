@@ -201,7 +201,7 @@ static uint8_t ib_load_session(IbLink *link, IbStateReader *r, uint8_t *phys)
           link->peer_max_frame < IB_FRAME_MIN_MAX)) || age < 0) {
         ib_state_fail(r);
     }
-    link->polling_since = ib_link_now(link) - age;
+    link->polling_since = ib_link_now(link) - MAX(age, 0);
     return state;
 }
 
@@ -232,8 +232,13 @@ static void ib_save_vls(const IbLink *link, IbStateWriter *w)
 static void ib_load_vls(IbLink *link, IbStateReader *r)
 {
     uint8_t data[IB_LINK_PACKET_MAX];
+    uint32_t max = link->rx_max;
     unsigned vl;
 
+    /* NeighborMTU may have become less since a packet was queued. */
+    if (link->phys == IB_PHYS_LINK_UP) {
+        max = MIN(max, ib_link_frame_room(link));
+    }
     ib_state_enter(r, "LVLS", 1);
     for (vl = 0; vl < IB_VLS; vl++) {
         IbLinkVl *v = &link->vl[vl];
@@ -248,7 +253,7 @@ static void ib_load_vls(IbLink *link, IbStateReader *r)
             uint16_t len = ib_state_get16(r);
 
             if (len < IB_PKTLEN_MIN_BYTES || !(link->tx_open & (1u << vl)) ||
-                len > (vl == IB_VL_MGMT ? link->tx_max_vl15 : link->tx_max)) {
+                len > (vl == IB_VL_MGMT ? link->tx_max_vl15 : max)) {
                 ib_state_fail(r);
                 break;
             }
@@ -286,17 +291,8 @@ static void ib_load_frame(IbLink *link, IbStateReader *r)
     records = ib_state_get16(r);
     len = ib_state_get32(r);
     if (len && (!link->tx_limit || len > link->tx_limit - link->tx_at)) {
-        /* Without a cable what was in the frame is lost with it. */
-        if (link->frame) {
-            ib_state_fail(r);
-        }
-        while (len && ib_state_ok(r)) {
-            ib_state_get8(r);
-            len--;
-        }
-        records = 0;
-    }
-    if (len && ib_state_ok(r)) {
+        ib_state_fail(r);
+    } else if (len) {
         at = link->frame + link->tx_at;
         end = at + len;
         ib_state_get_bytes(r, link->frame + link->tx_at, len);
@@ -331,7 +327,6 @@ static void ib_load_prepare(IbLink *link)
     link->state = IB_PORT_DOWN;
     link->phys = IB_PHYS_POLLING;
     link->probe_armed = false;
-    link->cable_gone = false;
     link->bye_pending = false;
     link->tx_wanted = 0;
     ib_link_update_open(link);
@@ -354,6 +349,12 @@ bool ib_link_load(IbLink *link, IbStateReader *r)
         return false;
     }
 
+    if (!link->frame && phys >= IB_PHYS_PORT_CONF_TRAINING) {
+        /* Until the cable is there, it is one that is busy. */
+        link->frame = g_malloc0(link->config.max_frame);
+        link->cable_busy = true;
+        link->resumed = true;
+    }
     link->state = state;
     link->phys = phys;
     link->last_rx = now;
@@ -376,9 +377,6 @@ bool ib_link_load(IbLink *link, IbStateReader *r)
     }
     link->credit_dirty = (1u << link->config.vl_cap) - 1;
     link->credit_arrived = link->tx_waiting != 0;
-    if (!link->frame && phys >= IB_PHYS_PORT_CONF_TRAINING) {
-        ib_train_down(link, false, true);
-    }
     ib_train_rearm(link);
     return true;
 }

@@ -54,7 +54,7 @@ void ib_train_rearm(IbLink *link)
         default:
             break;
         }
-        if (link->cable_gone || link->detach_pending) {
+        if (link->detach_pending) {
             deadline = 0;
         }
     }
@@ -180,7 +180,6 @@ static void ib_train_enter(IbLink *link, uint8_t phys)
     }
     link->peer_ready = false;
     link->probe_armed = false;
-    link->cable_gone = false;
     link->polling_since = now;
     ib_train_new_session(link);
     ib_link_update_open(link);
@@ -427,11 +426,10 @@ static void ib_train_tick(IbLink *link, int64_t now)
     if (link->rx_seen) {
         link->last_rx = now;
         link->rx_seen = false;
-    } else if (link->cable_gone ||
-               now - link->last_rx >=
+    } else if (now - link->last_rx >=
                link->config.timeout_ms * IB_NS_PER_MS) {
         ib_link_trace(link, "link-timeout", NULL, 0);
-        ib_train_down(link, !link->cable_gone, true);
+        ib_train_down(link, true, true);
         return;
     }
     if (now >= link->next_keepalive) {
@@ -490,6 +488,10 @@ void ib_link_timer(IbLink *link)
 
 void ib_train_reset(IbLink *link)
 {
+    if (link->resumed) {
+        link->resumed = false;
+        g_clear_pointer(&link->frame, g_free);
+    }
     link->sm_disabled = false;
     link->down_default = IB_PHYS_POLLING;
     ib_train_leave(link, ib_train_rest(link), true, false);
@@ -569,6 +571,11 @@ void ib_link_cable_attach(IbLink *link)
 {
     uint8_t phys = ib_train_rest(link);
 
+    if (link->resumed) {
+        link->resumed = false;
+        ib_link_cable_ready(link);
+        return;
+    }
     if (link->frame) {
         return;
     }
@@ -591,6 +598,7 @@ void ib_link_cable_detach(IbLink *link)
         return;
     }
     g_clear_pointer(&link->frame, g_free);
+    link->resumed = false;
     if (link->phys >= IB_PHYS_PORT_CONF_TRAINING) {
         ib_train_down(link, false, true);
     }

@@ -107,7 +107,8 @@ typedef struct IbLinkConfig {
 typedef enum IbCableResult {
     IB_CABLE_READY,               /* taken; more may follow */
     IB_CABLE_BUSY,                /* taken; none more until _cable_ready() */
-    IB_CABLE_GONE,                /* not taken: nothing at the other end */
+    IB_CABLE_GONE,                /* not taken: nothing at the other end now;
+                                     silence, not this, takes the link down */
 } IbCableResult;
 
 typedef struct IbLinkOps {
@@ -277,7 +278,10 @@ uint32_t ib_link_tx_queued(const IbLink *link, uint8_t vl);     /* packets */
 /*
  * Migration: everything of the link, queued packets included, as bytes of a
  * versioned format of our own (ib-state.h).  load returns false on any bytes
- * that save could not have written; the link is then reset.
+ * that save could not have written, or with another config; the link is then
+ * reset.  A link that was up when saved goes on with the same peer.  So a node
+ * that waits for its state must not attach the cable, which would train anew:
+ * load first, then ib_link_cable_attach() (or _detach(), when there is none).
  */
 struct IbStateWriter;
 struct IbStateReader;
