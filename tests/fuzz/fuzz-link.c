@@ -15,8 +15,6 @@
 #define HEADERS     34
 #define HOLD_MAX    64
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 typedef struct Fuzz {
     const uint8_t *at, *end;
     IbLink *link;

@@ -12,8 +12,6 @@
 #include "../unit/agent-node.h"
 #include "hw/infiniband/ib-state.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void one_mad(TestNode *t, uint8_t control, uint8_t *mad)
 {
     uint8_t in_port = control >> 4;

@@ -9,8 +9,6 @@
  */
 #include "../unit/ib-fabric.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum {
     STEP_FRAME,
     STEP_PACKET,

@@ -210,8 +210,10 @@ static inline void test_run(TestNode *t, int64_t ns)
     t->now = end;
 }
 
-/* A node of @ports ports (up to TEST_PORTS), all its links in Initialize;
-   @config is filled in where it has zeros. */
+/*
+ * A node of @ports ports (up to TEST_PORTS), all its links in Initialize;
+ * @config is filled in where it has zeros.
+ */
 static inline TestNode *test_node_new_with(uint8_t node_type, uint8_t ports,
                                            IbNodeConfig config,
                                            const IbLinkConfig *link_config,

@@ -240,7 +240,7 @@ FabricSwitch *fabric_add_switch(Fabric *f, const IbSwitchConfig *config)
 bool fabric_replace_switch(FabricSwitch *s, const void *data, size_t len)
 {
     IbSwitchConfig config = *ib_switch_config(s->sw);
-    FabricEnd *peer[255];
+    FabricEnd *peer[255] = { NULL };
     unsigned i;
     bool ok;
 

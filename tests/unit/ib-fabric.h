@@ -67,8 +67,10 @@ struct FabricHost {
     int64_t node_deadline;
     GPtrArray *packets;           /* FabricPacket, what was not answered */
     void (*receive)(FabricHost *host, const IbPacket *packet);
-    /* Hold packets (their credits stay away) and give them back, oldest
-       first, one every @slow_ns; 0: do not hold. */
+    /*
+     * Hold packets (their credits stay away) and give them back, oldest
+     * first, one every @slow_ns; 0: do not hold.
+     */
     int64_t slow_ns, next_release;
     GQueue slow;
     void *opaque;
@@ -94,8 +96,10 @@ void fabric_cut(Fabric *fabric, FabricEnd *end);
 /* Stop or restart the flow of frames out of @end. */
 void fabric_stop(FabricEnd *end, bool stopped);
 
-/* Deliver frames within the call that sends them, as a cable between two
-   devices of one process may. */
+/*
+ * Deliver frames within the call that sends them, as a cable between two
+ * devices of one process may.
+ */
 void fabric_set_direct(Fabric *fabric, bool direct);
 
 /* Let @ns pass; fabric_settle(): all frames, but no time. */

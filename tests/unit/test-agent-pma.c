@@ -58,8 +58,10 @@ static uint16_t pma_clear(TestNode *t, uint16_t attribute, uint8_t port,
     return pma(t, 2, attribute, d);
 }
 
-/* Each counter of a link another number: those of packets are sums of what
-   the link counts by VL and by kind. */
+/*
+ * Each counter of a link another number: those of packets are sums of what
+ * the link counts by VL and by kind.
+ */
 static void count(IbLink *link, uint64_t factor)
 {
     IbLinkCounters *c = ib_link_counters(link);
@@ -179,8 +181,10 @@ static void test_saturation(void)
     test_node_free(t);
 }
 
-/* One bit of CounterSelect, one counter, in the order of the bits; 0 bytes are
-   half a byte. */
+/*
+ * One bit of CounterSelect, one counter, in the order of the bits; 0 bytes are
+ * half a byte.
+ */
 static const struct {
     uint8_t offset, bytes, counted;
 } selected[17] = {

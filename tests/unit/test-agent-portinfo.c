@@ -32,8 +32,10 @@ static void test_get_ca(void)
     g_assert_cmpmem(d + 8, 8, prefix, 8);       /* GidPrefix */
     g_assert_cmpuint(be16(d + 16), ==, 0);      /* LID */
     g_assert_cmpuint(be16(d + 18), ==, 0);      /* MasterSMLID */
-    /* Trap, SLMapping, SystemImageGUID, CapabilityMaskNotice,
-       ClientReregistration; extended speeds and CapabilityMask2 as they are */
+    /*
+     * Trap, SLMapping, SystemImageGUID, CapabilityMaskNotice,
+     * ClientReregistration; extended speeds and CapabilityMask2 as they are
+     */
     g_assert_cmphex(be32(d + 20), ==, 0x0240c848);
     g_assert_cmpuint(be16(d + 24), ==, 0);      /* DiagCode */
     g_assert_cmpuint(be16(d + 26), ==, 0);      /* M_KeyLeasePeriod */

@@ -183,8 +183,10 @@ static void test_no_such_port(void)
     test_node_free(t);
 }
 
-/* There and back through a chain of 63 switches: the SM gets what it sent,
-   with HopPointer 0, and each port of the way is told. */
+/*
+ * There and back through a chain of 63 switches: the SM gets what it sent,
+ * with HopPointer 0, and each port of the way is told.
+ */
 static void test_63_hops(void)
 {
     SmiCase c = { "", SW, 0, 0, 0, 63, P, P, LOCAL };
@@ -218,8 +220,10 @@ static void test_63_hops(void)
     test_node_free(t);
 }
 
-/* 14.2.2.3: the answer to a request whose last part was LID-routed goes by
-   LID to the switch that sent it here. */
+/*
+ * 14.2.2.3: the answer to a request whose last part was LID-routed goes by
+ * LID to the switch that sent it here.
+ */
 static void test_reply_by_lid(void)
 {
     const SmiCase c = { "", SW, 2, 1, 3, 2, P, OWN_LID, FORWARD };

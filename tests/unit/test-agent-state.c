@@ -23,8 +23,10 @@ static bool load(TestNode *t, const uint8_t *data, size_t len)
     return ib_node_load(t->node, &r) && r.at == r.end;
 }
 
-/* Something of everything: keys, tables, counters, a trap on its way, a
-   lease and a sample that run. */
+/*
+ * Something of everything: keys, tables, counters, a trap on its way, a
+ * lease and a sample that run.
+ */
 static TestNode *busy_node(uint8_t type)
 {
     TestNode *t = test_node_new(type);
@@ -108,8 +110,10 @@ static void test_round_trip(gconstpointer data)
     test_node_free(b);
 }
 
-/* Bytes cut short, of another node, or changed: refused or harmless, and after
-   a refusal the node is as after a reset. */
+/*
+ * Bytes cut short, of another node, or changed: refused or harmless, and after
+ * a refusal the node is as after a reset.
+ */
 static void test_bad_bytes(gconstpointer data)
 {
     uint8_t type = GPOINTER_TO_UINT(data);

@@ -124,8 +124,10 @@ static void test_silent(void)
     test_node_free(mute);
 }
 
-/* Each SubnetTimeOut, same TransactionID, to the SM of the moment; not for
-   ever. */
+/*
+ * Each SubnetTimeOut, same TransactionID, to the SM of the moment; not for
+ * ever.
+ */
 static void test_repeats(void)
 {
     TestNode *t = told_node(IB_NODE_TYPE_SWITCH, (IbNodeConfig) { 0 });

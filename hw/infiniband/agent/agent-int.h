@@ -43,8 +43,10 @@ typedef struct IbAgentPort {
     uint16_t *pkeys;              /* NULL: the default, {0xffff, 0 ...} */
     IbPmaPort *pma;               /* NULL: counters show all since start */
     IbSampler *sampler;           /* NULL: never sampled */
-    /* Link change of a Set that came by this very port: done a little later,
-       so that its answer still leaves. */
+    /*
+     * Link change of a Set that came by this very port: done a little later,
+     * so that its answer still leaves.
+     */
     int64_t late_deadline;
     uint8_t late_state, late_phys;
 } IbAgentPort;
@@ -72,7 +74,7 @@ struct IbNode {
         bool is_set;
         bool any_m_key;           /* not to be checked */
         bool show_m_key;          /* PortInfo may tell the M_Key */
-        bool reregister;          /* the Set's ClientReregister, in its answer */
+        bool reregister;          /* the Set's ClientReregister, answered */
     } smp;
 };
 

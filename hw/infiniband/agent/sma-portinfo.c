@@ -114,8 +114,10 @@ static uint8_t highest_bit(uint8_t bits)
     return bit;
 }
 
-/* LinkSpeed* and LinkSpeedExt*; an extended speed hides behind the best of
-   the others from a manager that does not know it. */
+/*
+ * LinkSpeed* and LinkSpeedExt*; an extended speed hides behind the best of
+ * the others from a manager that does not know it.
+ */
 static void put_speeds(uint8_t *data, uint16_t supported, uint16_t enabled,
                        uint16_t active)
 {

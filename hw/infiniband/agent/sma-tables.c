@@ -160,8 +160,10 @@ static void put_sl2vl(uint8_t *data, const uint8_t *map)
     }
 }
 
-/* After a Set of many pairs the dispatcher asks with its modifier: all of
-   them are the same, the first answers. */
+/*
+ * After a Set of many pairs the dispatcher asks with its modifier: all of
+ * them are the same, the first answers.
+ */
 static IbSmaStatus get_sl2vl(IbNode *node, uint8_t in_port, uint32_t modifier,
                              uint8_t *data, void *opaque)
 {

@@ -271,8 +271,10 @@ static void notice_end_port_key(uint8_t *notice, const IbKeyViolation *v)
     }
 }
 
-/* DataValid: LIDs, P_Key, SL, QPs, GIDs, switch's LID and port, in that order
-   from bit 0 (table 141). */
+/*
+ * DataValid: LIDs, P_Key, SL, QPs, GIDs, switch's LID and port, in that order
+ * from bit 0 (table 141).
+ */
 static void notice_switch_key(const IbNode *node, uint8_t num,
                               uint8_t *notice, const IbKeyViolation *v)
 {

@@ -24,8 +24,10 @@ OBJECT_DECLARE_SIMPLE_TYPE(IbCageBus, IB_CAGE_BUS)
 
 struct IbCageBus {
     BusState parent_obj;
-    /* Cage @port of the bus's parent for @cable; NULL with an error that names
-       property "port" and its range when it is not there or taken. */
+    /*
+     * Cage @port of the bus's parent for @cable; NULL with an error that names
+     * property "port" and its range when it is not there or taken.
+     */
     IbLink *(*claim)(DeviceState *node, uint32_t port, IbCable *cable,
                      Error **errp);
     void (*release)(DeviceState *node, uint32_t port);

@@ -15,8 +15,10 @@ typedef struct IbGuid {
     bool given;
 } IbGuid;
 
-/* Add the property @name of class @oc for the IbGuid at @offset of its
-   instances; settable until the device is realized. */
+/*
+ * Add the property @name of class @oc for the IbGuid at @offset of its
+ * instances; settable until the device is realized.
+ */
 void ib_guid_property_add(ObjectClass *oc, const char *name, size_t offset,
                           const char *description);
 /* The GUID, or if none was given a new random one with the OUI 52:54:00. */

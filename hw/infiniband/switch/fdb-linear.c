@@ -40,7 +40,8 @@ uint8_t ib_fdb_linear_lookup(const IbSwitch *sw, uint16_t dlid,
         *why = IB_DISCARD_ABOVE_CAP;
     } else if (dlid > sw->linear_top) {
         *why = IB_DISCARD_ABOVE_TOP;
-    } else if (dlid > sw->fdb_limit || sw->fdb[dlid] == IB_LFT_NO_ROUTE) {
+    } else if (dlid > sw->fdb_limit || !sw->fdb ||
+               sw->fdb[dlid] == IB_LFT_NO_ROUTE) {
         *why = IB_DISCARD_NO_ROUTE;
     } else {
         *why = IB_DISCARD_NO_PORT;

@@ -38,12 +38,16 @@ enum {
 
 typedef struct IbNodeOps {
     int64_t (*now)(void *opaque);                        /* ns, monotonic */
-    /* The node's only timer (trap repetition, M_Key lease): call
-       ib_node_timer() at @deadline; INT64_MAX disarms. */
+    /*
+     * The node's only timer (trap repetition, M_Key lease): call
+     * ib_node_timer() at @deadline; INT64_MAX disarms.
+     */
     void (*set_timer)(void *opaque, int64_t deadline);
-    /* Send an SMP of the node's own (a trap) LID-routed from @port to @dlid
-       on QP0/VL15; may be NULL for a node that sends none.  @port: 0 on a
-       switch.  The bytes are valid during the call. */
+    /*
+     * Send an SMP of the node's own (a trap) LID-routed from @port to @dlid
+     * on QP0/VL15; may be NULL for a node that sends none.  @port: 0 on a
+     * switch.  The bytes are valid during the call.
+     */
     void (*send_smp)(void *opaque, uint8_t port, const uint8_t *mad,
                      uint16_t dlid, uint8_t sl);
     void (*changed)(void *opaque, uint8_t port, uint32_t what);
@@ -101,10 +105,12 @@ typedef struct IbSmaAttribute {
     uint16_t id;                  /* IB_ATTR_* */
     const char *name;             /* for traces */
     uint8_t node_types;           /* mask of 1 << IB_NODE_TYPE_* */
-    /* @data: the 64 bytes of SMP data, zeros for get to fill; for set what the
-       SM wrote (after a set that returned 0, get is called for the answer).
-       @in_port: where the SMP came in, as in ib_node_process_mad().  A
-       handler that is NULL: 0x000c. */
+    /*
+     * @data: the 64 bytes of SMP data, zeros for get to fill; for set what the
+     * SM wrote (after a set that returned 0, get is called for the answer).
+     * @in_port: where the SMP came in, as in ib_node_process_mad().  A
+     * handler that is NULL: 0x000c.
+     */
     IbSmaStatus (*get)(IbNode *node, uint8_t in_port, uint32_t modifier,
                        uint8_t *data, void *opaque);
     IbSmaStatus (*set)(IbNode *node, uint8_t in_port, uint32_t modifier,
@@ -113,9 +119,9 @@ typedef struct IbSmaAttribute {
 
 /*
  * @extra: rows of the node's owner, ended by an id of 0, or NULL; they come
- * before the agents' own and their handlers get @opaque.  @links[p] is the link of external port p (1..
- * num_ports); links[0] is unused.  The array is copied, the links are the
- * caller's and outlive the node.
+ * before the agents' own and their handlers get @opaque.  @links[p] is the
+ * link of external port p (1..num_ports); links[0] is unused.  The array is
+ * copied, the links are the caller's and outlive the node.
  */
 IbNode *ib_node_new(const IbNodeConfig *config, const IbNodeOps *ops,
                     void *opaque, const IbSmaAttribute *extra,
@@ -126,8 +132,10 @@ void ib_node_reset(IbNode *node);
 /* The timer armed through set_timer() has expired. */
 void ib_node_timer(IbNode *node);
 const IbNodeConfig *ib_node_config(const IbNode *node);
-/* NodeDescription as the node itself changes it; trap 144 if the
-   CapabilityMask has IsOtherLocalChangesNoticeSupported. */
+/*
+ * NodeDescription as the node itself changes it; trap 144 if the
+ * CapabilityMask has IsOtherLocalChangesNoticeSupported.
+ */
 void ib_node_set_description(IbNode *node, const char description[64]);
 const char *ib_node_description(const IbNode *node);    /* 64 bytes */
 
@@ -135,7 +143,7 @@ const char *ib_node_description(const IbNode *node);    /* 64 bytes */
 
 typedef enum IbMadVerdict {
     IB_MAD_REPLY,                 /* @out is to go back to the requester */
-    IB_MAD_CONSUMED,              /* nothing to send (a response, TrapRepress) */
+    IB_MAD_CONSUMED,              /* nothing to send: response, TrapRepress */
     IB_MAD_DROPPED,               /* bad M_Key with no answer, malformed ... */
 } IbMadVerdict;
 
@@ -193,8 +201,10 @@ IbSmiResult ib_smi_reply(IbNode *node, uint8_t in_port, uint16_t slid,
 
 /* -------------------------------------------- what owners read and write */
 
-/* Port 0 of a switch, or 1..num_ports of a CA; external switch ports have no
-   LID of their own (0). */
+/*
+ * Port 0 of a switch, or 1..num_ports of a CA; external switch ports have no
+ * LID of their own (0).
+ */
 uint16_t ib_node_lid(const IbNode *node, uint8_t port);
 uint8_t ib_node_lmc(const IbNode *node, uint8_t port);
 uint16_t ib_node_sm_lid(const IbNode *node, uint8_t port);
@@ -208,8 +218,10 @@ uint8_t ib_node_subnet_timeout(const IbNode *node, uint8_t port);
 /* Host order; @index below the capacity. */
 uint16_t ib_node_pkey(const IbNode *node, uint8_t port, unsigned index);
 unsigned ib_node_pkey_cap(const IbNode *node, uint8_t port);
-/* Does @pkey match a table entry (15 bits equal, not limited to limited)?
-   Returns its index, or -1.  IBA Vol.1 10.9.3 */
+/*
+ * Does @pkey match a table entry (15 bits equal, not limited to limited)?
+ * Returns its index, or -1.  IBA Vol.1 10.9.3
+ */
 int ib_node_pkey_match(const IbNode *node, uint8_t port, uint16_t pkey);
 /* A bad P_Key / Q_Key met by the port's owner: counted in PortInfo. */
 void ib_node_pkey_violation(IbNode *node, uint8_t port);

@@ -74,8 +74,10 @@ typedef struct IbSwitchOps {
                                uint8_t new_state);
     void (*tap)(void *opaque, uint8_t port, bool tx, const uint8_t *packet,
                 size_t len, uint16_t vcrc);
-    /* While traced only: packets in and out (@out_port 255: discarded,
-       @reason an IbDiscard), and the MADs that port 0 takes and gives. */
+    /*
+     * While traced only: packets in and out (@out_port 255: discarded,
+     * @reason an IbDiscard), and the MADs that port 0 takes and gives.
+     */
     void (*trace_packet)(void *opaque, uint8_t in_port, uint8_t out_port,
                          int reason, const uint8_t *packet, size_t len);
     void (*trace_mad)(void *opaque, uint8_t port, bool out,
@@ -119,15 +121,19 @@ void ib_switch_set_trace(IbSwitch *sw, bool on);
 
 /* Looking at the tables.  Linear entry of @lid: a port, or 255. */
 uint8_t ib_switch_lft_get(const IbSwitch *sw, uint16_t lid);
-/* Random entry @index as on the wire: LID 31:16, valid 15, LMC 14:12, port
-   7:0; 0 beyond what was written. */
+/*
+ * Random entry @index as on the wire: LID 31:16, valid 15, LMC 14:12, port
+ * 7:0; 0 beyond what was written.
+ */
 uint32_t ib_switch_rft_get(const IbSwitch *sw, uint16_t index);
 /* 32 bytes of port mask, bit (port % 8) of byte (port / 8), LID C000 on. */
 void ib_switch_mft_get(const IbSwitch *sw, uint16_t mlid, uint8_t mask[32]);
 
 void ib_switch_save(const IbSwitch *sw, GByteArray *bytes);
-/* False, and the switch is reset, on bytes that save could not have written
-   for a switch of this configuration. */
+/*
+ * False, and the switch is reset, on bytes that save could not have written
+ * for a switch of this configuration.
+ */
 bool ib_switch_load(IbSwitch *sw, const void *data, size_t len);
 
 #endif
