@@ -51,7 +51,8 @@ static bool mlx4_mem_translate(Mlx4State *s, const Mlx4Mpt *mpt, uint64_t va,
     }
     page_bytes = UINT64_C(1) << mpt->page_shift;
     offset = va - mpt->start + (mpt->start & (page_bytes - 1));
-    if (offset >> mpt->page_shift >= mpt->mtt_count) {
+    /* Told for a region that is to be fast registered; else 0. */
+    if (mpt->mtt_count && offset >> mpt->page_shift >= mpt->mtt_count) {
         mlx4_guest_error("memory region 0x%x has no page %" PRIu64,
                          mpt->index, offset >> mpt->page_shift);
         return false;
