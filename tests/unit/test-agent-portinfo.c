@@ -8,6 +8,8 @@
 #include "agent-node.h"
 
 #define PORT_INFO 0x15
+#define CA        IB_NODE_TYPE_CA
+#define SW        IB_NODE_TYPE_SWITCH
 
 static uint16_t be16(const uint8_t *p)
 {
@@ -129,6 +131,30 @@ static void test_get_qdr(void)
     test_node_free(t);
 }
 
+/* HDR and NDR need their bits in CapabilityMask2. */
+static void test_get_hdr(void)
+{
+    static const struct {
+        uint16_t speeds, mask2;
+    } cases[] = { { 0x37, 0 }, { 0x77, 0x0020 }, { 0xf7, 0x0420 } };
+    IbLinkConfig link = test_link_config;
+    uint8_t d[64];
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(cases); i++) {
+        TestNode *t;
+
+        link.speed_supported = cases[i].speeds;
+        t = test_node_new_with(SW, 1, (IbNodeConfig) { 0 }, &link, NULL);
+        g_assert_cmphex(test_get(t, 1, PORT_INFO, 0, d), ==, 0);
+        g_assert_cmphex(be16(d + 60), ==, cases[i].mask2);
+        g_assert_cmphex(be32(d + 20) & 0xc000, ==,
+                        cases[i].mask2 ? 0xc000 : 0x4000);
+        g_assert_cmphex(d[62] & 0xf, ==, cases[i].speeds >> 4);
+        test_node_free(t);
+    }
+}
+
 /* ------------------------------------------------------------------- Set */
 
 static void test_set_end_port(void)
@@ -214,8 +240,6 @@ typedef struct BadSet {
     uint32_t modifier;
 } BadSet;
 
-#define CA  IB_NODE_TYPE_CA
-#define SW  IB_NODE_TYPE_SWITCH
 #define EXT 0x80000000
 
 static const BadSet bad_sets[] = {
@@ -498,6 +522,7 @@ int main(int argc, char **argv)
     g_test_add_func("/agent/port-info/get/switch-external",
                     test_get_switch_external);
     g_test_add_func("/agent/port-info/get/qdr", test_get_qdr);
+    g_test_add_func("/agent/port-info/get/hdr", test_get_hdr);
     g_test_add_func("/agent/port-info/set/end-port", test_set_end_port);
     g_test_add_func("/agent/port-info/set/ignores", test_set_ignores);
     for (i = 0; i < G_N_ELEMENTS(bad_sets); i++) {

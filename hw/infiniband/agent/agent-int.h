@@ -144,6 +144,7 @@ IbSmaStatus ib_sma_set_port_info(IbNode *node, uint8_t in_port,
                                  uint32_t modifier, uint8_t *data,
                                  void *opaque);
 uint32_t ib_node_shown_capability_mask(const IbNode *node, uint8_t port);
+uint16_t ib_node_shown_capability_mask2(const IbNode *node, uint8_t port);
 void ib_sma_late_timer(IbNode *node, uint8_t port, int64_t now);
 
 /* sma-tables.c */

@@ -59,6 +59,21 @@ static bool is_base_port0(const IbNode *node, uint8_t port)
            !node->config.enhanced_port0;
 }
 
+/* Managers believe in HDR and NDR only when these bits say so. */
+uint16_t ib_node_shown_capability_mask2(const IbNode *node, uint8_t num)
+{
+    uint16_t mask = node->config.capability_mask2;
+    const IbLinkConfig *config = ib_link_config(ib_node_like_link(node, num));
+
+    if (config->speed_supported >> 4 & IB_LINK_SPEED_EXT_HDR) {
+        mask |= IB_CAP2_IS_LINK_SPEED_HDR_SUPPORTED;
+    }
+    if (config->speed_supported >> 4 & IB_LINK_SPEED_EXT_NDR) {
+        mask |= IB_CAP2_IS_LINK_SPEED_NDR_SUPPORTED;
+    }
+    return mask;
+}
+
 uint32_t ib_node_shown_capability_mask(const IbNode *node, uint8_t num)
 {
     uint32_t mask = node->ports[num].capability_mask;
@@ -69,7 +84,7 @@ uint32_t ib_node_shown_capability_mask(const IbNode *node, uint8_t num)
     } else {
         mask &= ~IB_CAP_IS_EXTENDED_SPEEDS_SUPPORTED;
     }
-    if (node->config.capability_mask2) {
+    if (ib_node_shown_capability_mask2(node, num)) {
         mask |= IB_CAP_IS_CAPABILITY_MASK2_SUPPORTED;
     }
     return mask;
@@ -90,7 +105,7 @@ static void get_end_port(const IbNode *node, uint8_t num, uint8_t *data)
     ib_field_set(data, IB_PORTINFO_CAPABILITY_MASK,
                  ib_node_shown_capability_mask(node, num));
     ib_field_set(data, IB_PORTINFO_CAPABILITY_MASK2,
-                 node->config.capability_mask2);
+                 ib_node_shown_capability_mask2(node, num));
     ib_field_set(data, IB_PORTINFO_M_KEY_LEASE_PERIOD, port->m_key_lease);
     ib_field_set(data, IB_PORTINFO_M_KEY_PROTECT_BITS, port->m_key_protect);
     ib_field_set(data, IB_PORTINFO_LMC, port->lmc);

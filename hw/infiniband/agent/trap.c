@@ -209,7 +209,7 @@ void ib_trap_local_changes(IbNode *node, uint8_t num, bool description)
     ib_field_set(notice, IB_NOTICE144_CAPABILITY_MASK,
                  ib_node_capability_mask(node, num));
     ib_field_set(notice, IB_NOTICE144_CAPABILITY_MASK2,
-                 node->config.capability_mask2);
+                 ib_node_shown_capability_mask2(node, num));
     if (description) {
         ib_field_set(notice, IB_NOTICE144_OTHER_LOCAL_CHANGES, 1);
         ib_field_set(notice, IB_NOTICE144_NODE_DESCRIPTION_CHANGE, 1);

@@ -67,7 +67,8 @@ typedef struct IbNodeConfig {
     uint16_t pkey_cap_external;   /* of each external port of a switch */
     uint8_t guid_cap;             /* entries of each CA port / switch port 0 */
     uint32_t capability_mask;     /* PortInfo.CapabilityMask, initial; the
-                                     bit of extended speeds follows links[] */
+                                     bits of speeds follow links[], here and
+                                     in CapabilityMask2 */
     uint16_t capability_mask2;
     bool enhanced_port0;          /* SwitchInfo.EnhancedPort0 */
     bool optimized_sl2vl;         /* SwitchInfo's
