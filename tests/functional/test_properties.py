@@ -48,7 +48,6 @@ WRONG = {
         r"pcap: cannot write '/nonexistent/dir/x\.pcap'"),
     'hca_guid_0': (PC, HCA + ['-device', 'connectx3,netdev=n1,node-guid=0'],
                    r'node-guid must be 1\.\.0xf{16}'),
-    'hca_without_netdev': (PC, ['-device', 'connectx3'], r'netdev must name'),
     'hca_mtu': (PC, HCA + ['-device', 'connectx3,netdev=n1,mtu=9000'],
                 r'mtu must be 256, 512, 1024, 2048 or 4096, not 9000'),
     'hca_on_the_chassis': (CHASSIS, HCA + ['-device', 'connectx3,netdev=n1'],

@@ -24,6 +24,8 @@ class Restart(FabricCase):
     @classmethod
     def prepare(cls):
         super().prepare()
+        cls.guests['a'].sh('echo force_log_flush TRUE '
+                           '>/etc/opensm/opensm.conf')
         bring_up(cls.guests, cls.facts)
 
     def sweeps(self):
@@ -32,9 +34,11 @@ class Restart(FabricCase):
             'grep -c "SUBNET UP" /var/log/opensm.log || true'))
 
     def ping(self):
-        out = self.guests['a'].wait_for(
-            'ping -c 5 -i 0.2 -W 2 10.0.0.2', ' 0% packet loss', timeout=60)
-        self.assertIn('5 received', out)
+        """Both ways, b first: a new b's first ARP request tells a about it."""
+        for name, far in (('b', '10.0.0.1'), ('a', '10.0.0.2')):
+            out = self.guests[name].wait_for(
+                f'ping -c 5 -i 0.2 -W 2 {far}', ' 0% packet loss', timeout=60)
+            self.assertIn('5 received', out)
 
     def lids(self):
         return [int(guest.sh(f'cat {PORT}/lid'), 0)

@@ -258,8 +258,8 @@ class Guest(Machine):
                 ' >/sys/class/infiniband/mlx4_0/node_desc', timeout)
 
     def unload_drivers(self, timeout=120):
-        self.sh('modprobe -r ib_ipoib rdma_ucm ib_uverbs ib_umad mlx4_ib'
-                ' mlx4_core', timeout)
+        self.sh('modprobe -r ib_ipoib rdma_ucm ib_umad mlx4_ib mlx4_core',
+                timeout)
 
     def kernel_problems(self):
         """What the kernel has complained about since it had booted: all
