@@ -458,6 +458,51 @@ static void test_replicate(void)
     test_cable_free(in);
 }
 
+/*
+ * What a node passes on stays readable for it until it returns, even if the
+ * queue that took it is emptied meanwhile and its buffer is wanted again.
+ */
+static void lent_receive(TestEnd *end, IbPacket *packet)
+{
+    IbLink *out = mcast_out[0]->end[0].link;
+
+    g_assert_cmpint(ib_link_transmit(out, packet, 0), ==, IB_TX_QUEUED);
+    ib_link_set_operational_vls(out, 1);
+    ib_link_set_state(out, IB_PORT_DOWN);
+    g_assert_cmpint(ib_link_tx_queued(out, 0), ==, 0);
+    out = mcast_out[1]->end[0].link;
+    g_assert_cmpint(test_send(&mcast_out[1]->end[0], 0, 2048, 0xdead), ==,
+                    IB_TX_QUEUED);
+    g_assert_cmphex(ib_get_be32(packet->data + 28), ==, 0xcafe);
+    g_assert_cmpint(ib_link_transmit(out, packet, 0), ==, IB_TX_QUEUED);
+}
+
+static void test_lent(void)
+{
+    TestCable *in = test_cable_new_active(NULL, NULL);
+    unsigned i;
+
+    for (i = 0; i < 2; i++) {
+        mcast_out[i] = test_cable_new_active(NULL, NULL);
+        while (test_send(&mcast_out[i]->end[0], 0, 4096, 0) == IB_TX_SENT) {
+            ;
+        }
+    }
+    in->end[1].on_receive = lent_receive;
+    test_send(&in->end[0], 3, 2048, 0xcafe);
+    ib_link_flush(in->end[0].link);
+    test_cable_settle(in);
+    g_assert_cmpint(ib_link_rx_occupancy(in->end[1].link, 3), ==, 33);
+    ib_link_flush(mcast_out[1]->end[0].link);
+    test_cable_settle(mcast_out[1]);
+    g_assert_cmphex(ib_get_be32(mcast_out[1]->end[1].last + 28), ==, 0xcafe);
+    g_assert_cmpint(ib_link_rx_occupancy(in->end[1].link, 3), ==, 0);
+    for (i = 0; i < 2; i++) {
+        test_cable_free(mcast_out[i]);
+    }
+    test_cable_free(in);
+}
+
 /* Packets of the node itself may wait in 64 places a VL. */
 static void test_own_queue(void)
 {
@@ -562,6 +607,7 @@ int main(int argc, char **argv)
     g_test_add_func("/link/credit/vl15", test_vl15);
     g_test_add_func("/link/credit/held-over", test_held_over);
     g_test_add_func("/link/credit/replicate", test_replicate);
+    g_test_add_func("/link/credit/lent", test_lent);
     g_test_add_func("/link/credit/own-queue", test_own_queue);
     g_test_add_func("/link/credit/in-place", test_in_place);
     return g_test_run();

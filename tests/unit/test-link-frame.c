@@ -413,6 +413,83 @@ static void test_training_records(void)
     }
 }
 
+static uint8_t *forge_training(TestCable *c, unsigned kind)
+{
+    uint8_t *p = forge(c, 1, 4 + 24);
+
+    ib_put_be16(p, 24);
+    p[2] = TRAINING;
+    p[4] = kind;
+    p[4 + 4] = p[4 + 5] = 3;
+    p[4 + 9] = p[4 + 11] = 7;
+    ib_put_be32(p + 4 + 12, 65536);
+    return p;
+}
+
+/* Training frames that come while the link is up */
+static void test_training_while_up(void)
+{
+    TestCable *c = new_seen(NULL);
+    TestEnd *b = &c->end[1];
+    uint64_t sent;
+
+    /* The peer has not heard that this end is up: it is told at once. */
+    forge_training(c, 2);
+    sent = ib_link_counters(b->link)->frames_sent;
+    deliver(c);
+    g_assert_cmpint(ib_link_counters(b->link)->frames_sent, ==, sent + 1);
+    g_assert_cmpint(ib_link_state(b->link), ==, IB_PORT_ACTIVE);
+
+    /* The peer of this session, with an older frame: nothing */
+    forge_training(c, 1);
+    ib_put_be32(seen + PEER_SESSION, ib_get_be32(seen + PEER_SESSION) ^ 1);
+    ib_put_be32(seen + SEQUENCE, ib_get_be32(seen + SEQUENCE) - 1);
+    deliver(c);
+    g_assert_cmpint(ib_link_state(b->link), ==, IB_PORT_ACTIVE);
+    /* ... with a new one: it does not know this end any more. */
+    ib_put_be32(seen + SEQUENCE, ib_get_be32(seen + SEQUENCE) + 1);
+    deliver(c);
+    g_assert_cmpint(ib_link_state(b->link), ==, IB_PORT_DOWN);
+    g_assert_cmpint(ib_link_phys_state(b->link), ==,
+                    IB_PHYS_PORT_CONF_TRAINING);
+    g_assert_cmpint(ib_link_counters(b->link)->link_downed, ==, 1);
+    test_cable_free(c);
+}
+
+/* While training, an old frame does not bring old news. */
+static void test_training_late(void)
+{
+    IbLinkConfig config = test_config();
+    TestCable *c;
+    TestEnd *b;
+    uint32_t session;
+
+    config.training_ms = 1000;
+    c = test_cable_new(&config, NULL);
+    b = &c->end[1];
+    c->filter = look;
+    test_cable_attach(c);
+    test_cable_run(c, 100 * TEST_MS);
+    c->cut = true;
+    session = ib_get_be32(seen + PEER_SESSION);
+    forge_training(c, 2);
+    ib_put_be32(seen + SEQUENCE, 0);
+    deliver(c);
+    g_assert_cmpint(ib_link_counters(b->link)->frames_late, ==, 1);
+    g_assert_cmpint(session, !=, 0);
+    /* ... a going-down of another session neither. */
+    forge(c, 1, 4)[2] = GOING_DOWN;
+    ib_put_be32(seen + SEQUENCE, 1000);
+    ib_put_be32(seen + PEER_SESSION, session ^ 1);
+    deliver(c);
+    g_assert_cmpint(ib_link_phys_state(b->link), ==,
+                    IB_PHYS_PORT_CONF_TRAINING);
+    ib_put_be32(seen + PEER_SESSION, session);
+    deliver(c);
+    g_assert_cmpint(ib_link_phys_state(b->link), ==, IB_PHYS_POLLING);
+    test_cable_free(c);
+}
+
 /* Disabled, Polling, without a cable: frames of any kind change nothing. */
 static void test_when_down(void)
 {
@@ -633,6 +710,8 @@ int main(int argc, char **argv)
     g_test_add_func("/link/frame/packets", test_packets);
     g_test_add_func("/link/frame/credit-records", test_credit_records);
     g_test_add_func("/link/frame/training-records", test_training_records);
+    g_test_add_func("/link/frame/training-while-up", test_training_while_up);
+    g_test_add_func("/link/frame/training-late", test_training_late);
     g_test_add_func("/link/frame/when-down", test_when_down);
     g_test_add_func("/link/frame/mtu", test_mtu);
     g_test_add_func("/link/frame/bundle", test_bundle);

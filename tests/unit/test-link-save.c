@@ -38,6 +38,7 @@ static void migrate(TestEnd *end)
     IbLinkConfig config = *ib_link_config(end->link);
     GByteArray *bytes = save(end->link);
     GByteArray *again;
+    unsigned in_flight;
 
     end->gone = true;
     end->told_busy = false;
@@ -48,6 +49,10 @@ static void migrate(TestEnd *end)
     g_assert_true(load(end->link, bytes->data, bytes->len));
     again = save(end->link);
     g_assert_cmpmem(again->data, again->len, bytes->data, bytes->len);
+    /* Not a word before it is plugged in */
+    in_flight = end->peer->wire->len;
+    ib_link_flush(end->link);
+    g_assert_cmpint(end->peer->wire->len, ==, in_flight);
     ib_link_cable_attach(end->link);
     g_byte_array_unref(again);
     g_byte_array_unref(bytes);

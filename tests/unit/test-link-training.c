@@ -510,6 +510,39 @@ static void test_immediate(void)
     test_cable_free(c);
 }
 
+/* ... and the answers to it: what a node sends meanwhile is not lost. */
+static uint32_t pong_next;
+
+static void pong(TestEnd *end, IbPacket *packet)
+{
+    g_assert_cmpint(ib_get_be32(packet->data + 28), ==, pong_next);
+    pong_next++;
+    if (pong_next < 1000) {
+        g_assert_cmpint(test_send(end, 0, 256, pong_next), !=,
+                        IB_TX_DISCARDED);
+    }
+}
+
+static void test_immediate_answers(void)
+{
+    TestCable *c = test_cable_new(NULL, NULL);
+    int i;
+
+    c->immediate = true;
+    test_cable_attach(c);
+    test_cable_run(c, 200 * TEST_MS);
+    test_cable_activate(c);
+    c->end[0].on_receive = c->end[1].on_receive = pong;
+    pong_next = 0;
+    test_send(&c->end[0], 0, 256, 0);
+    for (i = 0; i < 1000 && pong_next < 1000; i++) {
+        ib_link_flush(c->end[0].link);
+        ib_link_flush(c->end[1].link);
+    }
+    g_assert_cmpint(pong_next, ==, 1000);
+    test_cable_free(c);
+}
+
 /* A cable plugged into the port it comes from does not come up. */
 static bool echo(TestEnd *to, uint8_t *frame, size_t *len)
 {
@@ -550,6 +583,8 @@ int main(int argc, char **argv)
     g_test_add_func("/link/training/sleep", test_sleep);
     g_test_add_func("/link/training/cable-gone", test_cable_gone);
     g_test_add_func("/link/training/immediate-cable", test_immediate);
+    g_test_add_func("/link/training/immediate-answers",
+                    test_immediate_answers);
     g_test_add_func("/link/training/looped-cable", test_loop);
     g_test_add_func("/link/state/transitions", test_states);
     g_test_add_func("/link/state/last-words", test_last_words);

@@ -142,8 +142,8 @@ void ib_link_free(IbLink *link)
 
 void ib_link_reset(IbLink *link, bool keep_counters)
 {
-    ib_train_reset(link);
     ib_link_defaults(link);
+    ib_train_reset(link);
     if (!keep_counters) {
         memset(&link->counters, 0, sizeof(link->counters));
     }

@@ -493,7 +493,6 @@ void ib_train_reset(IbLink *link)
         g_clear_pointer(&link->frame, g_free);
     }
     link->sm_disabled = false;
-    link->down_default = IB_PHYS_POLLING;
     ib_train_leave(link, ib_train_rest(link), true, false);
 }
 
