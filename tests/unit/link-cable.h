@@ -61,7 +61,7 @@ struct TestCable {
     unsigned dup_permille;
     int64_t delay;              /* ns */
     int64_t jitter;             /* ns: reorders when above the frames' gap */
-    unsigned depth;             /* frames in flight before it says busy; 0: any */
+    unsigned depth;             /* frames in flight until busy; 0: any */
     bool immediate;             /* deliver inside of send_frame() */
     bool cut;                   /* nothing passes */
     /* Look at a frame, change it, return false to lose it. */

@@ -132,7 +132,8 @@ static void test_dissect(const void *opaque)
                                       NULL));
     g_byte_array_unref(pcap);
 
-    check(path, "iblink.malformed || _ws.malformed", "", FIELDS("frame.number"));
+    check(path, "iblink.malformed || _ws.malformed", "",
+          FIELDS("frame.number"));
     check(path, "iblink.training.kind",
           crc ? "1\t1\t65536\t0x03\n1\t1\t65536\t0x03\n2\t1\t65536\t0x03\n"
                 "2\t1\t65536\t0x03\n1\t1\t65536\t0x03\n" :

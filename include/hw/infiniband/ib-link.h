@@ -48,7 +48,9 @@ enum {
  * A packet in flight through a node.  @data is valid during the call that
  * passes the packet; whoever needs it longer takes it into a buffer with
  * ib_packet_hold(), after which @data points into @buf.  One buffer serves
- * any number of queues: replication never copies the payload.
+ * any number of queues: replication never copies the payload.  What was
+ * received stays valid until receive() returns even without a hold, whatever
+ * became of it in the queues that took it.
  */
 typedef struct IbPacket {
     const uint8_t *data;
@@ -78,7 +80,8 @@ typedef struct IbLinkCounters {
     uint64_t excessive_buffer_overruns;     /* the peer ignored its credits */
     uint64_t vl15_dropped;
     uint64_t xmit_wait;                     /* ticks of 1 us with data queued
-                                               and nothing sent */
+                                               and nothing sent; counted when
+                                               the next frame goes */
     uint64_t xmit_data_vl[IB_VLS], rcv_data_vl[IB_VLS];     /* words */
     uint64_t xmit_pkts_vl[IB_VLS], rcv_pkts_vl[IB_VLS];
     uint64_t xmit_wait_vl[IB_VLS];
@@ -119,7 +122,8 @@ typedef struct IbLinkOps {
        INT64_MAX disarms it. */
     void (*set_timer)(void *opaque, int64_t deadline);
     /* Put a frame (Ethernet header on) on the cable.  The bytes are the
-       link's; they are taken or copied before the call returns. */
+       link's; they are taken or copied before the call returns.  A cable
+       inside one process may deliver it, and the answers, within the call. */
     IbCableResult (*send_frame)(void *opaque, const uint8_t *frame,
                                 size_t len);
     /* One packet was received, checked for framing, length, CRC, VL, credit
@@ -130,7 +134,9 @@ typedef struct IbLinkOps {
     /* Room again for a sender that ib_link_tx_begin() turned away; @vls is a
        mask of the VLs that may be tried.  NULL for nodes that only queue. */
     void (*tx_ready)(void *opaque, uint16_t vls);
-    /* PortState or PortPhysicalState changed (read them with the getters). */
+    /* PortState or PortPhysicalState changed (read them with the getters);
+       the arguments are PortStates.  Comes from inside the calls that changed
+       it, or ib_link_receive_frame() and _timer(). */
     void (*state_changed)(void *opaque, uint8_t old_state, uint8_t new_state);
     /* Every packet put on or taken from the cable, while a capture is on
        (ib_link_set_tap()); @vcrc is computed for it. */
@@ -144,15 +150,23 @@ typedef struct IbLinkOps {
 
 /*
  * Make a link in PortPhysicalState Polling, PortState Down, without a cable.
- * @ops and what it points to live as long as the link.  Buffers of frames are
+ * @ops and what it points to live as long as the link; none is called yet.  Buffers of frames are
  * allocated when a cable is attached.  @config must be within the ranges given
  * above (g_assert: it comes from code that has checked its properties).
  */
 IbLink *ib_link_new(const IbLinkConfig *config, const IbLinkOps *ops,
                     void *opaque);
+/*
+ * Not from one of the link's own callbacks.  The peer is told; state_changed()
+ * is not called.  Packets that others still hold stay theirs.
+ */
 void ib_link_free(IbLink *link);
 
-/* Power-on reset: Down, Polling, queues empty, counters kept if @counters. */
+/*
+ * Power-on reset: Down, Polling, queues empty, PortInfo and tables as new,
+ * counters kept if @keep_counters.  The owner's ib_link_set_enabled() stays;
+ * packets from here that other links hold do too.
+ */
 void ib_link_reset(IbLink *link, bool keep_counters);
 
 /* A cable was plugged in or pulled out (netdev there, or link status). */
@@ -185,14 +199,17 @@ typedef enum IbTxResult {
  * holds it (so @packet->buf may be set on return).  Never blocks, never drops
  * for want of credits: the bound on what can wait is the receive buffers that
  * the packets still fill.  A packet without ingress (a node's own MAD) waits
- * in at most 64 places a VL, then is discarded.
+ * in at most 64 places a VL, then is discarded.  The caller keeps its own
+ * reference if it has one, and never has to give back one that it did not take.
  */
 IbTxResult ib_link_transmit(IbLink *link, IbPacket *packet, uint8_t vl);
 
 /*
  * For a channel adapter: room for one packet of @len bytes on @vl in the frame
  * under construction, to be written in place (LRH on); NULL when the
- * port, credits or the cable do not allow it now (tx_ready() will follow).
+ * port, credits or the cable do not allow it now (tx_ready() will follow; a
+ * packet above NeighborMTU never gets room).
+ * All of it, LRH.PktLen included, is the caller's to write but for the VL.
  * Exactly one of _end() and _cancel() follows before any other call.
  */
 uint8_t *ib_link_tx_begin(IbLink *link, uint8_t vl, uint16_t len);
@@ -261,7 +278,8 @@ void ib_link_get_vl_arb(const IbLink *link, bool high, IbVlArbEntry table[64]);
 void ib_link_set_vl_arb(IbLink *link, bool high, const IbVlArbEntry table[64]);
 
 /* The counters themselves: the owner (relay and constraint errors) and the
-   PMA may read and add. */
+   PMA may read and add.  The call brings the totals over VLs up to date, so
+   ask again for each reading. */
 IbLinkCounters *ib_link_counters(IbLink *link);
 
 void ib_link_set_tap(IbLink *link, bool on);
