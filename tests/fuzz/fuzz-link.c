@@ -132,6 +132,7 @@ static void fuzz_see(void *opaque, const char *event, const uint8_t *packet,
     for (i = 0; packet && i < len; i++) {
         sum += packet[i];
     }
+    /* volatile: so that the sum, and with it the reading, is not left out */
     *(volatile uint8_t *)&sum = sum;
 }
 

@@ -201,7 +201,7 @@ void mlx4_cq_complete(Mlx4State *s, Mlx4Qp *qp, const IbCompletion *wc)
                    wc->byte_len);
     ib_field_set(cqe, MLX4_CQE_QPN, qp->qpn);
     ib_field_set(cqe, MLX4_CQE_WQE_INDEX, wc->id);
-    ib_field_set(cqe, MLX4_CQE_IS_SEND, send);
+    ib_field_set(cqe, MLX4_CQE_IS_SEND, send ? 1 : 0);
     if (failed) {
         mlx4_cqe_error(cqe, wc);
     } else if (send) {

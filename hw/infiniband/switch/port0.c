@@ -319,7 +319,8 @@ static void receive_gmp(IbSwitch *sw, IbSwitchPort *in,
     uint8_t out;
 
     if (packet->vl == IB_VL_SM || info->payload_len != IB_MAD_BYTES ||
-        !ib_lid_is_unicast(ib_lrh_slid(data)) || ib_mad_is_smp(data + info->payload) ||
+        !ib_lid_is_unicast(ib_lrh_slid(data)) ||
+        ib_mad_is_smp(data + info->payload) ||
         (info->grh && !own_gid(sw, data + info->grh + IB_GRH_DGID_OFFSET))) {
         ib_switch_discard(sw, in, IB_DISCARD_NOT_MANAGEMENT, packet);
         return;
