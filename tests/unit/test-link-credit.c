@@ -186,8 +186,10 @@ static void test_stall(void)
     test_cable_free(c);
 }
 
-/* Frames that are lost take credits with them; the next record brings them
-   back, long before a keep-alive does. */
+/*
+ * Frames that are lost take credits with them; the next record brings them
+ * back, long before a keep-alive does.
+ */
 static void test_heal(void)
 {
     IbLinkConfig config = test_config();

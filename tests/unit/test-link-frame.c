@@ -38,8 +38,10 @@ static TestCable *new_seen(const IbLinkConfig *config)
     return c;
 }
 
-/* A frame of the session with the next sequence number and @n records, whose
-   @len bytes are to be put at the return value. */
+/*
+ * A frame of the session with the next sequence number and @n records, whose
+ * @len bytes are to be put at the return value.
+ */
 static uint8_t *forge(TestCable *c, unsigned n, uint16_t len)
 {
     ib_put_be32(seen + SEQUENCE, ib_get_be32(seen + SEQUENCE) + 1);

@@ -108,8 +108,10 @@ static void test_negotiation(void)
         uint8_t width_active;
         uint16_t speed_active;
     } rows[] = {
-        /* LinkWidthActive 1: 1x, 2: 4x, 8: 12x; speeds 1 SDR, 2 DDR, 4 QDR,
-           16 FDR, 32 EDR */
+        /*
+         * LinkWidthActive 1: 1x, 2: 4x, 8: 12x; speeds 1 SDR, 2 DDR, 4 QDR,
+         * 16 FDR, 32 EDR
+         */
         { { 3, 3 }, { 7, 7 }, true, 2, 4 },
         { { 3, 1 }, { 7, 1 }, true, 1, 1 },
         { { 11, 11 }, { 0x37, 0x17 }, true, 8, 16 },
@@ -438,8 +440,10 @@ static void test_states(void)
     test_cable_free(c);
 }
 
-/* What was in the frame goes out before the link goes down: the response to
-   the very Set that takes it down. */
+/*
+ * What was in the frame goes out before the link goes down: the response to
+ * the very Set that takes it down.
+ */
 static void test_last_words(void)
 {
     TestCable *c = test_cable_new_active(NULL, NULL);

@@ -79,8 +79,10 @@ uint32_t ib_credit_record_max(const IbLink *link)
     return IB_REC_BYTES + link->config.vl_cap * IB_CREDIT_BYTES;
 }
 
-/* Advertise the dirty VLs in the frame under construction, which has kept
-   the room for it. */
+/*
+ * Advertise the dirty VLs in the frame under construction, which has kept
+ * the room for it.
+ */
 void ib_credit_put_record(IbLink *link)
 {
     uint16_t vls = link->credit_dirty;

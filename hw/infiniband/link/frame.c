@@ -14,8 +14,10 @@ static const uint8_t ib_frame_destination[6] = {
     0x03, 0x49, 0x42, 0x4c, 0x4e, 0x4b
 };
 
-/* Ethernet and link header of a frame whose @length bytes of records lie
-   behind them. */
+/*
+ * Ethernet and link header of a frame whose @length bytes of records lie
+ * behind them.
+ */
 static void ib_frame_put_headers(const IbLink *link, uint8_t *frame,
                                  uint32_t length, uint16_t records,
                                  uint32_t session, uint32_t peer,

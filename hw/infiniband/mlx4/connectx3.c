@@ -19,8 +19,10 @@
 /* NodeInfo of the real adapter. */
 #define MLX4_NODE_VENDOR_ID   0x0002c9
 #define MLX4_PORTS            1
-/* The driver may load its upper half after INIT_PORT: an event about a port
-   that is active sooner would be lost on it. */
+/*
+ * The driver may load its upper half after INIT_PORT: an event about a port
+ * that is active sooner would be lost on it.
+ */
 #define MLX4_TRAINING_MS      1000
 /* How often QPs in ERR are looked at for entries that nobody rings for. */
 #define MLX4_FLUSH_NS         (20 * 1000 * 1000LL)

@@ -350,8 +350,10 @@ Mlx4Status mlx4_cmd_modify_cq(Mlx4State *s, Mlx4Cmd *cmd)
     case 0:
         return mlx4_cq_resize(s, cq, cmd->in);
     case 1:
-        /* Moderation is taken and has no effect: events are at most one a
-           batch as it is. */
+        /*
+         * Moderation is taken and has no effect: events are at most one a
+         * batch as it is.
+         */
         ib_field_set(cq->ctx, MLX4_CQC_MAX_COUNT,
                      ib_field_get(cmd->in, MLX4_CQC_MAX_COUNT));
         ib_field_set(cq->ctx, MLX4_CQC_PERIOD,

@@ -25,8 +25,10 @@ struct Mlx4IcmChunk {
 
 /* ------------------------------------------------------------- guest RAM */
 
-/* Reach RAM only: no register of any device, this one's among them, is
-   touched by an address that a guest made up. */
+/*
+ * Reach RAM only: no register of any device, this one's among them, is
+ * touched by an address that a guest made up.
+ */
 static bool mlx4_dma(Mlx4State *s, uint64_t bus, void *buf, size_t len,
                      DMADirection dir)
 {

@@ -287,8 +287,10 @@ bool mlx4_ring_set_owner(Mlx4State *s, Mlx4Ring *ring, uint32_t first,
 Mlx4CmdHandler mlx4_cmd_sw2hw_mpt, mlx4_cmd_hw2sw_mpt, mlx4_cmd_sync_tpt;
 
 void mlx4_mpt_forget_all(Mlx4State *s);
-/* The entry of @key; NULL unless its full key is @key and a driver gave it to
-   hardware.  Valid until the next lookup. */
+/*
+ * The entry of @key; NULL unless its full key is @key and a driver gave it to
+ * hardware.  Valid until the next lookup.
+ */
 Mlx4Mpt *mlx4_mpt_find(Mlx4State *s, uint32_t key);
 IbWcStatus mlx4_mpt_local_op(Mlx4State *s, Mlx4Qp *qp, const uint8_t *wqe,
                              size_t len);
@@ -372,7 +374,7 @@ void mlx4_srq_reset(Mlx4State *s);
 IbPull mlx4_srq_next(Mlx4State *s, Mlx4Srq *srq, IbRecvWr *wr,
                      IbWcStatus *status);
 
-/* -------------------------------------------------------- wqe-send, wqe-recv */
+/* ------------------------------------------------------- wqe-send, wqe-recv */
 
 IbPull mlx4_wqe_next_send(Mlx4Qp *qp, IbSendWr *wr, IbWcStatus *status);
 IbPull mlx4_wqe_refetch_send(Mlx4Qp *qp, uint64_t id, IbSendWr *wr);

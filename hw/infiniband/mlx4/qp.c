@@ -402,8 +402,10 @@ Mlx4Status mlx4_cmd_qp_modify(Mlx4State *s, Mlx4Cmd *cmd)
         return MLX4_STAT_BAD_QP_STATE;
     }
     if (!qp) {
-        /* From reset, a straight way to ERR too: all there is in the context
-           is taken. */
+        /*
+         * From reset, a straight way to ERR too: all there is in the context
+         * is taken.
+         */
         Mlx4Status status = mlx4_qp_new(s, qpn, ctx);
 
         if (status != MLX4_STAT_OK) {

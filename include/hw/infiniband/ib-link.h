@@ -118,41 +118,56 @@ typedef struct IbLinkOps {
     /* Monotonic time in ns. */
     int64_t (*now)(void *opaque);
     uint32_t (*random)(void *opaque);
-    /* Arm the link's only timer: call ib_link_timer() at @deadline (ns).
-       INT64_MAX disarms it. */
+    /*
+     * Arm the link's only timer: call ib_link_timer() at @deadline (ns).
+     * INT64_MAX disarms it.
+     */
     void (*set_timer)(void *opaque, int64_t deadline);
-    /* Put a frame (Ethernet header on) on the cable.  The bytes are the
-       link's; they are taken or copied before the call returns.  A cable
-       inside one process may deliver it, and the answers, within the call. */
+    /*
+     * Put a frame (Ethernet header on) on the cable.  The bytes are the
+     * link's; they are taken or copied before the call returns.  A cable
+     * inside one process may deliver it, and the answers, within the call.
+     */
     IbCableResult (*send_frame)(void *opaque, const uint8_t *frame,
                                 size_t len);
-    /* One packet was received, checked for framing, length, CRC, VL, credit
-       and port state, and counted.  The owner may hold it. */
+    /*
+     * One packet was received, checked for framing, length, CRC, VL, credit
+     * and port state, and counted.  The owner may hold it.
+     */
     void (*receive)(void *opaque, IbPacket *packet);
     /* The frame that held the last packets is done: flush what was sent. */
     void (*receive_end)(void *opaque);
-    /* Room again for a sender that ib_link_tx_begin() turned away; @vls is a
-       mask of the VLs that may be tried.  NULL for nodes that only queue. */
+    /*
+     * Room again for a sender that ib_link_tx_begin() turned away; @vls is a
+     * mask of the VLs that may be tried.  NULL for nodes that only queue.
+     */
     void (*tx_ready)(void *opaque, uint16_t vls);
-    /* PortState or PortPhysicalState changed (read them with the getters);
-       the arguments are PortStates.  Comes from inside the calls that changed
-       it, or ib_link_receive_frame() and _timer(). */
+    /*
+     * PortState or PortPhysicalState changed (read them with the getters);
+     * the arguments are PortStates.  Comes from inside the calls that changed
+     * it, or ib_link_receive_frame() and _timer().
+     */
     void (*state_changed)(void *opaque, uint8_t old_state, uint8_t new_state);
-    /* Every packet put on or taken from the cable, while a capture is on
-       (ib_link_set_tap()); @vcrc is computed for it. */
+    /*
+     * Every packet put on or taken from the cable, while a capture is on
+     * (ib_link_set_tap()); @vcrc is computed for it.
+     */
     void (*tap)(void *opaque, bool tx, const uint8_t *packet, size_t len,
                 uint16_t vcrc);
-    /* A discard or an error, with the reason; only while traced
-       (ib_link_set_trace()). */
+    /*
+     * A discard or an error, with the reason; only while traced
+     * (ib_link_set_trace()).
+     */
     void (*trace)(void *opaque, const char *event, const uint8_t *packet,
                   size_t len);
 } IbLinkOps;
 
 /*
  * Make a link in PortPhysicalState Polling, PortState Down, without a cable.
- * @ops and what it points to live as long as the link; none is called yet.  Buffers of frames are
- * allocated when a cable is attached.  @config must be within the ranges given
- * above (g_assert: it comes from code that has checked its properties).
+ * @ops and what it points to live as long as the link; none is called yet.
+ * Buffers of frames are allocated when a cable is attached.  @config must be
+ * within the ranges given above (g_assert: it comes from code that has checked
+ * its properties).
  */
 IbLink *ib_link_new(const IbLinkConfig *config, const IbLinkOps *ops,
                     void *opaque);
@@ -221,8 +236,10 @@ bool ib_link_tx_allowed(const IbLink *link, uint8_t vl);
 /* Put the frame under construction on the cable. */
 void ib_link_flush(IbLink *link);
 
-/* Take a packet into a buffer (or another reference to it) and give it back;
-   the last reference returns the ingress's credit. */
+/*
+ * Take a packet into a buffer (or another reference to it) and give it back;
+ * the last reference returns the ingress's credit.
+ */
 void ib_packet_hold(IbPacket *packet);
 void ib_packet_release(IbPacket *packet);
 
@@ -243,12 +260,16 @@ bool ib_link_set_phys_state(IbLink *link, uint8_t phys);
 bool ib_link_set_down_default(IbLink *link, uint8_t phys);
 uint8_t ib_link_down_default(const IbLink *link);
 
-/* Administrative state of the node itself (INIT_PORT/CLOSE_PORT of an HCA, a
-   person's link down): while false the port is Down/Disabled to its peer. */
+/*
+ * Administrative state of the node itself (INIT_PORT/CLOSE_PORT of an HCA, a
+ * person's link down): while false the port is Down/Disabled to its peer.
+ */
 void ib_link_set_enabled(IbLink *link, bool enabled);
 
-/* Code of the largest MTU whose packets fit in frames of @max_frame bytes, with
-   all that may ride with them; 0 when none does. */
+/*
+ * Code of the largest MTU whose packets fit in frames of @max_frame bytes, with
+ * all that may ride with them; 0 when none does.
+ */
 uint8_t ib_link_mtu_for_frame(uint32_t max_frame);
 
 /* Plain PortInfo values; setters clip nothing, return false out of range. */
@@ -277,9 +298,11 @@ typedef struct IbVlArbEntry {
 void ib_link_get_vl_arb(const IbLink *link, bool high, IbVlArbEntry table[64]);
 void ib_link_set_vl_arb(IbLink *link, bool high, const IbVlArbEntry table[64]);
 
-/* The counters themselves: the owner (relay and constraint errors) and the
-   PMA may read and add.  The call brings the totals over VLs up to date, so
-   ask again for each reading. */
+/*
+ * The counters themselves: the owner (relay and constraint errors) and the
+ * PMA may read and add.  The call brings the totals over VLs up to date, so
+ * ask again for each reading.
+ */
 IbLinkCounters *ib_link_counters(IbLink *link);
 
 void ib_link_set_tap(IbLink *link, bool on);
