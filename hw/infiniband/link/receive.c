@@ -225,13 +225,17 @@ void ib_link_receive_frame(IbLink *link, const uint8_t *frame, size_t len)
     if (!link->frame || link->phys == IB_PHYS_DISABLED) {
         return;
     }
+    if (len >= IB_ETH_BYTES &&
+        ib_field_get(frame, IB_ETH_TYPE) != IB_FRAME_ETHERTYPE) {
+        /* Others speak on a bridge, and a guest's host when it migrated. */
+        return;
+    }
     if (G_UNLIKELY(len < IB_FRAME_HEADERS)) {
         ib_rx_bad_frame(link, "frame-short");
         return;
     }
     h = frame + IB_ETH_BYTES;
-    if (G_UNLIKELY(ib_field_get(frame, IB_ETH_TYPE) != IB_FRAME_ETHERTYPE ||
-                   ib_field_get(h, IB_LH_VERSION) != IB_FRAME_VERSION)) {
+    if (G_UNLIKELY(ib_field_get(h, IB_LH_VERSION) != IB_FRAME_VERSION)) {
         ib_rx_bad_frame(link, "frame-header");
         return;
     }
