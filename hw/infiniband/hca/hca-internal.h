@@ -173,6 +173,12 @@ void ib_qp_event(IbQp *qp, IbHcaEvent event);
 /* One turn on the ready list; false: has more to do. */
 bool ib_qp_run(IbQp *qp);
 /*
+ * The next entry of the send queue, or that of @id once more, into hca->wr.
+ * On ERROR *@status has the reason and hca->wr.id the id.
+ */
+IbPull ib_qp_fetch_next(IbQp *qp, IbWcStatus *status);
+IbPull ib_qp_fetch_again(IbQp *qp, uint64_t id);
+/*
  * The entry that @qp's send queue is at, in hca->wr: a new one, or the one in
  * progress, fetched again if another QP's was there meanwhile.  ERROR leaves
  * its status in *@status and the id in qp->wr_id.
@@ -180,15 +186,16 @@ bool ib_qp_run(IbQp *qp);
 IbPull ib_qp_current_wr(IbQp *qp, IbWcStatus *status);
 /* Complete the current entry (of opcode and flags in hca->wr). */
 void ib_qp_complete_send(IbQp *qp, IbWcStatus status, uint32_t byte_len);
-/* Complete the current entry with an error and stop the send queue. */
+/* Complete the current entry of a datagram QP with an error; it goes to SQE. */
 void ib_qp_fail_send(IbQp *qp, IbWcStatus status);
-/* An error of the receive queue: the entry @id completes with it (unless 0 is
-   @has_wr), the QP goes to ERR. */
+void ib_qp_complete_recv(IbQp *qp, const IbRecvWr *wr, IbWcStatus status);
+/* An error of the receive queue: the entry completes with it (if there is
+   one), the QP goes to ERR. */
 void ib_qp_fail_recv(IbQp *qp, const IbRecvWr *wr, IbWcStatus status);
 
-static inline bool ib_qp_is_connected(const IbQp *qp)
+static inline bool ib_type_is_connected(IbQpType type)
 {
-    switch (qp->attr.type) {
+    switch (type) {
     case IB_QPT_RC:
     case IB_QPT_UC:
     case IB_QPT_XRC_INI:
@@ -197,6 +204,11 @@ static inline bool ib_qp_is_connected(const IbQp *qp)
     default:
         return false;
     }
+}
+
+static inline bool ib_qp_is_connected(const IbQp *qp)
+{
+    return ib_type_is_connected(qp->attr.type);
 }
 
 /* --------------------------------------------------------------- data.c */
@@ -260,6 +272,7 @@ bool ib_raw_send(IbQp *qp);
 
 /* ----------------------------------------------------------------- rx.c */
 
+void ib_rx_discard(const IbRx *rx, IbHcaDiscard why);
 /* The packet door.  @flags: IB_PACKET_*. */
 void ib_rx_packet(IbHcaPort *port, const uint8_t *data, size_t len,
                   uint8_t flags, bool own);

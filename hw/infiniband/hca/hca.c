@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "hca-internal.h"
+#include "rc.h"
 
 /* ------------------------------------------------------- in and out */
 
@@ -55,7 +55,9 @@ void ib_hca_kick(IbHca *hca)
 
 static void ib_hca_expired(IbQp *qp)
 {
-    ib_qp_ready(qp);
+    if (qp->rc) {
+        ib_rc_timeout(qp);
+    }
 }
 
 void ib_hca_timer(IbHca *hca)

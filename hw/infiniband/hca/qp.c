@@ -6,7 +6,7 @@
  * States and transitions of IBA Vol.1 10.3.1.  Whatever a QP does by itself
  * happens in ib_qp_run(), one turn at a time.
  */
-#include "hca-internal.h"
+#include "rc.h"
 
 /* ----------------------------------------------------------- the table */
 
@@ -61,6 +61,7 @@ static void ib_qp_clear(IbQp *qp)
     if (hca->wr_owner == qp) {
         hca->wr_owner = NULL;
     }
+    ib_rc_free(qp);
     qp->port = NULL;
     qp->wait_vl = 0;
     qp->sq_more = qp->rq_more = qp->wr_active = false;
@@ -113,7 +114,11 @@ static bool ib_qp_attr_ok(const IbQp *qp, IbQpState state,
 {
     const IbNodeConfig *node = &qp->hca->config.node;
 
-    if (attr->type > IB_QPT_XRC_TGT || attr->port > node->num_ports) {
+    if (attr->type > IB_QPT_XRC_TGT || attr->port > node->num_ports ||
+        (qp->state != IB_QPS_RESET && attr->type != qp->attr.type)) {
+        return false;
+    }
+    if (ib_type_is_connected(attr->type) && !ib_rc_attr_ok(attr, state)) {
         return false;
     }
     if (state == IB_QPS_INIT) {
@@ -154,6 +159,9 @@ bool ib_qp_modify(IbQp *qp, IbQpState state, const IbQpAttr *attr)
         qp->port = attr->port ? &hca->ports[attr->port] : NULL;
     }
     ib_hca_enter(hca);
+    if (ib_qp_is_connected(qp)) {
+        ib_rc_enter_state(qp, state);
+    }
     switch (state) {
     case IB_QPS_RTS:
         qp->draining = false;
@@ -218,19 +226,24 @@ uint32_t ib_qp_number(const IbQp *qp)
     return qp->qpn;
 }
 
+/* The requester runs from RTS on, the responder from RTR on. */
 uint32_t ib_qp_sq_psn(const IbQp *qp)
 {
-    return qp->attr.sq_psn;
+    return qp->rc && qp->state >= IB_QPS_RTS ? qp->rc->next_psn
+                                             : qp->attr.sq_psn;
 }
 
 uint32_t ib_qp_rq_psn(const IbQp *qp)
 {
-    return qp->attr.rq_psn;
+    return qp->rc && qp->state >= IB_QPS_RTR ? qp->rc->epsn
+                                             : qp->attr.rq_psn;
 }
 
 uint32_t ib_qp_last_acked_psn(const IbQp *qp)
 {
-    return (qp->attr.sq_psn - 1) & IB_PSN_MASK;
+    return (qp->rc && qp->state >= IB_QPS_RTS ? qp->rc->una - 1
+                                              : qp->attr.sq_psn - 1) &
+           IB_PSN_MASK;
 }
 
 /* ----------------------------------------------------------- the queues */
@@ -261,44 +274,70 @@ void ib_qp_post_recv(IbQp *qp)
     }
 }
 
-IbPull ib_qp_current_wr(IbQp *qp, IbWcStatus *status)
+static void ib_qp_forget_wr(IbHca *hca)
+{
+    hca->wr_owner = NULL;
+    hca->wr.opcode = IB_WR_NOP;
+    hca->wr.flags = IB_WR_SIGNALED;
+    hca->wr.num_sge = 0;
+}
+
+IbPull ib_qp_fetch_next(IbQp *qp, IbWcStatus *status)
 {
     IbHca *hca = qp->hca;
-    IbSendWr *wr = &hca->wr;
     IbPull pull;
 
+    ib_qp_forget_wr(hca);
     *status = IB_WC_LOC_QP_OP_ERR;
-    if (qp->wr_active && hca->wr_owner == qp) {
+    pull = hca->ops->next_send(hca->opaque, qp->face, &hca->wr, status);
+    switch (pull) {
+    case IB_PULL_OK:
+        if (hca->wr.num_sge > IB_WR_MAX_SGE) {
+            return IB_PULL_ERROR;
+        }
+        hca->wr_owner = qp;
+        break;
+    case IB_PULL_EMPTY:
+        qp->sq_more = false;
+        break;
+    case IB_PULL_ERROR:
+        break;
+    }
+    return pull;
+}
+
+IbPull ib_qp_fetch_again(IbQp *qp, uint64_t id)
+{
+    IbHca *hca = qp->hca;
+
+    if (hca->wr_owner == qp && hca->wr.id == id) {
         return IB_PULL_OK;
     }
-    hca->wr_owner = NULL;
-    wr->opcode = IB_WR_NOP;
-    wr->flags = IB_WR_SIGNALED;
-    wr->num_sge = 0;
-    if (qp->wr_active) {
-        wr->id = qp->wr_id;
-        pull = hca->ops->refetch_send(hca->opaque, qp->face, qp->wr_id, wr);
-        if (pull != IB_PULL_OK) {
-            wr->id = qp->wr_id;
-            return IB_PULL_ERROR; /* the guest changed it under way */
-        }
-    } else {
-        pull = hca->ops->next_send(hca->opaque, qp->face, wr, status);
-        if (pull == IB_PULL_EMPTY) {
-            qp->sq_more = false;
-            return pull;
-        }
-        qp->wr_active = true;
-        qp->wr_id = wr->id;
-        if (pull == IB_PULL_ERROR) {
-            return pull;
-        }
+    ib_qp_forget_wr(hca);
+    if (hca->ops->refetch_send(hca->opaque, qp->face, id, &hca->wr) !=
+        IB_PULL_OK || hca->wr.num_sge > IB_WR_MAX_SGE) {
+        hca->wr.id = id;
+        return IB_PULL_ERROR;     /* the guest changed it under way */
     }
-    if (wr->num_sge > IB_WR_MAX_SGE) {
-        return IB_PULL_ERROR;
-    }
+    hca->wr.id = id;
     hca->wr_owner = qp;
     return IB_PULL_OK;
+}
+
+IbPull ib_qp_current_wr(IbQp *qp, IbWcStatus *status)
+{
+    IbPull pull;
+
+    if (qp->wr_active) {
+        *status = IB_WC_LOC_QP_OP_ERR;
+        return ib_qp_fetch_again(qp, qp->wr_id);
+    }
+    pull = ib_qp_fetch_next(qp, status);
+    if (pull != IB_PULL_EMPTY) {
+        qp->wr_active = true;
+        qp->wr_id = qp->hca->wr.id;
+    }
+    return pull;
 }
 
 void ib_qp_complete_send(IbQp *qp, IbWcStatus status, uint32_t byte_len)
@@ -325,13 +364,11 @@ void ib_qp_fail_send(IbQp *qp, IbWcStatus status)
 {
     ib_qp_complete_send(qp, status, 0);
     if (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) {
-        ib_qp_move(qp, qp->attr.type == IB_QPT_RC ||
-                       qp->attr.type == IB_QPT_XRC_INI ? IB_QPS_ERR
-                                                       : IB_QPS_SQE);
+        ib_qp_move(qp, IB_QPS_SQE);
     }
 }
 
-static void ib_qp_complete_recv(IbQp *qp, const IbRecvWr *wr,
+void ib_qp_complete_recv(IbQp *qp, const IbRecvWr *wr,
                                 IbWcStatus status)
 {
     IbCompletion wc = {
@@ -400,6 +437,9 @@ static bool ib_qp_flush(IbQp *qp)
 {
     unsigned turn = 4 * IB_QP_TURN;
 
+    if (qp->rc && !ib_rc_flush(qp, &turn)) {
+        return false;
+    }
     if (!ib_qp_flush_send(qp, &turn)) {
         return false;
     }
@@ -422,9 +462,10 @@ bool ib_qp_run(IbQp *qp)
     case IB_QPS_SQE:
     case IB_QPS_ERR:
         return ib_qp_flush(qp);
+    case IB_QPS_RTR:
     case IB_QPS_RTS:
     case IB_QPS_SQD:
-        return ib_ud_run(qp);
+        return qp->rc ? ib_rc_run(qp) : ib_ud_run(qp);
     default:
         return true;
     }

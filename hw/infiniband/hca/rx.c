@@ -8,7 +8,7 @@
  * fails is dropped without a word to its sender; keys that do not fit are
  * told to the node, which counts them and sends the traps.
  */
-#include "hca-internal.h"
+#include "rc.h"
 
 static const char *const ib_discard_names[IB_DISCARDS] = {
     [IB_DISCARD_MALFORMED] = "malformed headers",
@@ -22,7 +22,6 @@ static const char *const ib_discard_names[IB_DISCARDS] = {
     [IB_DISCARD_SERVICE] = "opcode of another service",
     [IB_DISCARD_PKEY] = "P_Key mismatch",
     [IB_DISCARD_QKEY] = "Q_Key mismatch",
-    [IB_DISCARD_SOURCE] = "not from the connected peer",
     [IB_DISCARD_NO_RECV] = "no receive entry",
     [IB_DISCARD_NO_MEMBER] = "no member of the multicast group",
     [IB_DISCARD_PSN] = "PSN out of sequence",
@@ -57,7 +56,7 @@ void ib_hca_discard(IbHcaPort *port, bool tx, uint32_t qpn, IbHcaDiscard why,
     }
 }
 
-static void ib_rx_discard(const IbRx *rx, IbHcaDiscard why)
+void ib_rx_discard(const IbRx *rx, IbHcaDiscard why)
 {
     ib_hca_discard(rx->port, false, rx->dqpn, why, rx->data, rx->info.len);
 }
@@ -204,7 +203,11 @@ static void ib_rx_deliver(IbRx *rx, IbQp *qp)
         hca->ops->trace_packet(hca->opaque, rx->port->num, false, qp->qpn,
                                NULL, rx->data, rx->info.len);
     }
-    ib_ud_receive(qp, rx);
+    if (qp->rc) {
+        ib_rc_receive(qp, rx);
+    } else {
+        ib_ud_receive(qp, rx);
+    }
 }
 
 typedef struct IbRxMulticast {
@@ -252,6 +255,14 @@ static void ib_rx_multicast(IbRx *rx)
     }
 }
 
+/* The first packet on the alternate path of a QP that is armed for it. */
+static bool ib_rx_migrates(const IbRx *rx, const IbQp *qp)
+{
+    return qp->rc && qp->attr.path_mig_state == IB_PATH_ARMED &&
+           qp->attr.alt_port == rx->port->num &&
+           ib_field_get(rx->data + rx->info.bth, IB_BTH_M);
+}
+
 static void ib_rx_unicast(IbRx *rx)
 {
     IbQp *qp;
@@ -265,7 +276,7 @@ static void ib_rx_unicast(IbRx *rx)
             qp = NULL;            /* reached by their well-known number only */
         }
     }
-    if (!qp || qp->port != rx->port) {
+    if (!qp || (qp->port != rx->port && !ib_rx_migrates(rx, qp))) {
         ib_rx_discard(rx, IB_DISCARD_NO_QP);
         return;
     }

@@ -7,7 +7,7 @@
  * were told and how far they are is here.  A time is saved as what is left of
  * it.  Who waited for its port is simply asked again.
  */
-#include "hca-internal.h"
+#include "rc.h"
 
 #define IB_HCA_STATE_VERSION  1
 
@@ -111,6 +111,9 @@ static void ib_save_qp(IbStateWriter *w, const IbQp *qp)
     ib_state_put8(w, qp->draining | qp->last_wqe_told << 1 |
                      qp->wr_active << 2);
     ib_state_put64(w, qp->wr_id);
+    if (ib_qp_is_connected(qp) && qp->state != IB_QPS_RESET) {
+        ib_rc_save(w, qp);
+    }
 }
 
 static bool ib_load_qp(IbStateReader *r, IbHca *hca)
@@ -143,7 +146,7 @@ static bool ib_load_qp(IbStateReader *r, IbHca *hca)
     qp->wr_active = flags & 4;
     qp->sq_more = qp->rq_more = true;
     ib_qp_ready(qp);
-    return true;
+    return !ib_qp_is_connected(qp) || ib_rc_load(r, qp);
 }
 
 void ib_hca_save(const IbHca *hca, GByteArray *bytes)

@@ -61,6 +61,9 @@ enum {
     IB_ACCESS_REMOTE_ATOMIC = 1 << 3,
 };
 
+/* State of path migration, IBA Vol.1 10.4; numbers as in contexts. */
+enum { IB_PATH_ARMED = 0, IB_PATH_REARM = 1, IB_PATH_MIGRATED = 3 };
+
 /* How a packet gets to its destination. */
 typedef struct IbAddress {
     uint16_t dlid;                /* host order */
@@ -94,7 +97,7 @@ typedef struct IbQpAttr {
     uint8_t max_rd_atomic;        /* as requester, outstanding */
     uint8_t max_dest_rd_atomic;
     uint8_t access;               /* IB_ACCESS_REMOTE_* */
-    uint8_t path_mig_state;       /* 0 armed, 1 rearm, 3 migrated */
+    uint8_t path_mig_state;       /* IB_PATH_* */
     uint32_t xrcd;
     bool has_srq;
     bool signal_all;
@@ -256,7 +259,8 @@ typedef struct IbHcaOps {
     IbMemResult (*check)(void *opaque, void *face, uint32_t key, uint64_t va,
                          uint64_t len, unsigned rights);
     /* 64-bit atomic at @va: *old gets what was there (host value of the
-       guest's own order); with masks as IBA and mlx4's extended forms. */
+       guest's own order); with masks as IBA and mlx4's extended forms.  The
+       result is stored at the requester with write(), little-endian. */
     IbMemResult (*atomic)(void *opaque, void *face, uint32_t key, uint64_t va,
                           const IbSendWr *operands, uint64_t *old);
     /* Receivers of a multicast GID: @visit for each QPN attached; skip it
@@ -282,7 +286,6 @@ typedef enum IbHcaDiscard {
     IB_DISCARD_SERVICE,           /* of another transport than the QP */
     IB_DISCARD_PKEY,
     IB_DISCARD_QKEY,
-    IB_DISCARD_SOURCE,            /* not the peer of a connected QP */
     IB_DISCARD_NO_RECV,           /* unreliable: no receive entry */
     IB_DISCARD_NO_MEMBER,         /* multicast nobody here attached to */
     IB_DISCARD_PSN,               /* out of sequence, duplicate, stale ACK */

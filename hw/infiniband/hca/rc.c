@@ -1,0 +1,423 @@
+/*
+ * Connected queue pairs: their life, and what goes both ways
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ *
+ * Path migration is that of IBA Vol.1 17.2.8: a QP whose alternate path is
+ * armed takes it when its retries are used up or when its peer says (MigReq)
+ * that it has; the last is the hook through which both ends move together.
+ */
+#include "rc.h"
+
+bool ib_rc_attr_ok(const IbQpAttr *attr, IbQpState state)
+{
+    return state < IB_QPS_RTR || state == IB_QPS_ERR ||
+           (attr->path_mtu >= 1 && attr->path_mtu <= 5);
+}
+
+static void ib_rc_start_responder(IbQp *qp)
+{
+    IbRc *rc = qp->rc;
+
+    if (!rc->recv) {
+        rc->recv = g_new(IbRecvWr, 1);
+    }
+    rc->epsn = qp->attr.rq_psn & IB_PSN_MASK;
+    rc->reply_slots = MAX(1, qp->attr.max_dest_rd_atomic);
+    g_free(rc->replies);
+    rc->replies = g_new0(IbRcReply, rc->reply_slots);
+}
+
+static void ib_rc_start_requester(IbQp *qp)
+{
+    IbRc *rc = qp->rc;
+
+    rc->next_psn = rc->una = rc->sent_psn = qp->attr.sq_psn & IB_PSN_MASK;
+    rc->retries = qp->attr.retry_count;
+    rc->rnr_retries = qp->attr.rnr_retry;
+}
+
+void ib_rc_enter_state(IbQp *qp, IbQpState state)
+{
+    if (!qp->rc) {
+        qp->rc = g_new0(IbRc, 1);
+    }
+    if (state == IB_QPS_RTR) {
+        ib_rc_start_responder(qp);
+    } else if (state == IB_QPS_RTS && qp->state == IB_QPS_RTR) {
+        ib_rc_start_requester(qp);
+    }
+}
+
+void ib_rc_free(IbQp *qp)
+{
+    IbRc *rc = qp->rc;
+
+    if (rc) {
+        g_free(rc->ring);
+        g_free(rc->recv);
+        g_free(rc->replies);
+        g_free(rc);
+        qp->rc = NULL;
+    }
+}
+
+bool ib_rc_migrate(IbQp *qp)
+{
+    IbQpAttr *attr = &qp->attr;
+    IbAddress path = attr->path;
+    uint8_t port = attr->port, timeout = attr->ack_timeout;
+    uint16_t pkey_index = attr->pkey_index;
+
+    if (attr->path_mig_state != IB_PATH_ARMED || !attr->alt_port ||
+        attr->alt_port > qp->hca->config.node.num_ports ||
+        attr->alt_pkey_index >= qp->hca->config.node.pkey_cap) {
+        return false;
+    }
+    attr->path = attr->alt_path;
+    attr->port = attr->alt_port;
+    attr->pkey_index = attr->alt_pkey_index;
+    attr->ack_timeout = attr->alt_ack_timeout;
+    attr->alt_path = path;
+    attr->alt_port = port;
+    attr->alt_pkey_index = pkey_index;
+    attr->alt_ack_timeout = timeout;
+    attr->path_mig_state = IB_PATH_MIGRATED;
+    qp->port = &qp->hca->ports[attr->port];
+    ib_qp_list_remove(qp);
+    ib_qp_ready(qp);
+    ib_qp_event(qp, IB_EVENT_PATH_MIG);
+    return true;
+}
+
+/* Path migration's part of a received packet. */
+static void ib_rc_receive_mig(IbQp *qp, const IbRx *rx)
+{
+    bool migrated = ib_field_get(rx->data + rx->info.bth, IB_BTH_M);
+
+    if (qp->attr.path_mig_state == IB_PATH_REARM && !migrated) {
+        qp->attr.path_mig_state = IB_PATH_ARMED;
+    } else if (qp->attr.path_mig_state == IB_PATH_ARMED && migrated) {
+        ib_rc_migrate(qp);
+    }
+}
+
+void ib_rc_receive(IbQp *qp, IbRx *rx)
+{
+    bool response = rx->info.flags & IB_IS_RESPONSE;
+
+    if (qp->state == IB_QPS_RTR && !qp->rc->comm_told) {
+        qp->rc->comm_told = true;
+        ib_qp_event(qp, IB_EVENT_COMM_EST);
+    }
+    ib_rc_receive_mig(qp, rx);
+    switch (qp->attr.type) {
+    case IB_QPT_UC:
+        ib_uc_receive(qp, rx);
+        return;
+    case IB_QPT_XRC_INI:
+        if (!response) {
+            break;
+        }
+        ib_rc_receive_response(qp, rx);
+        return;
+    case IB_QPT_XRC_TGT:
+        if (response) {
+            break;
+        }
+        ib_rc_receive_request(qp, rx);
+        return;
+    default:
+        if (response) {
+            ib_rc_receive_response(qp, rx);
+        } else {
+            ib_rc_receive_request(qp, rx);
+        }
+        return;
+    }
+    ib_rx_discard(rx, IB_DISCARD_SERVICE);
+}
+
+bool ib_rc_run(IbQp *qp)
+{
+    unsigned turn = IB_QP_TURN;
+
+    if (qp->attr.type != IB_QPT_UC && !ib_rc_send_replies(qp, &turn)) {
+        return false;
+    }
+    if (qp->state != IB_QPS_RTS && qp->state != IB_QPS_SQD) {
+        return true;
+    }
+    if (!ib_rc_request(qp, &turn)) {
+        return false;
+    }
+    if (qp->state == IB_QPS_SQD && qp->draining && !qp->rc->count) {
+        qp->draining = false;
+        ib_qp_event(qp, IB_EVENT_SQ_DRAINED);
+    }
+    return true;
+}
+
+/* --------------------------------------------------------------- state */
+
+static void ib_save_recv(IbStateWriter *w, const IbRecvWr *wr)
+{
+    unsigned i;
+
+    ib_state_put64(w, wr->id);
+    ib_state_put8(w, wr->num_sge);
+    for (i = 0; i < wr->num_sge; i++) {
+        ib_state_put64(w, wr->sge[i].va);
+        ib_state_put32(w, wr->sge[i].len);
+        ib_state_put32(w, wr->sge[i].key);
+    }
+}
+
+static bool ib_load_recv(IbStateReader *r, IbRecvWr *wr)
+{
+    unsigned i;
+
+    wr->id = ib_state_get64(r);
+    wr->num_sge = ib_state_get8(r);
+    if (wr->num_sge > IB_WR_MAX_SGE) {
+        return false;
+    }
+    for (i = 0; i < wr->num_sge; i++) {
+        wr->sge[i].ptr = NULL;
+        wr->sge[i].va = ib_state_get64(r);
+        wr->sge[i].len = ib_state_get32(r);
+        wr->sge[i].key = ib_state_get32(r);
+    }
+    return true;
+}
+
+static void ib_save_requester(IbStateWriter *w, const IbQp *qp)
+{
+    const IbRc *rc = qp->rc;
+    const IbRcEntry *entry;
+    uint32_t i;
+
+    ib_state_put32(w, rc->next_psn);
+    ib_state_put32(w, rc->una);
+    ib_state_put32(w, rc->sent_psn);
+    ib_state_put8(w, rc->retries);
+    ib_state_put8(w, rc->rnr_retries);
+    ib_state_put8(w, rc->rnr_wait | rc->failed << 1 | rc->comm_told << 2);
+    ib_state_put64(w, qp->deadline == INT64_MAX ? INT64_MAX
+                      : qp->deadline - qp->hca->ops->now(qp->hca->opaque));
+    ib_state_put32(w, rc->count);
+    for (i = 0; i < rc->count; i++) {
+        entry = ib_rc_entry(rc, i);
+        ib_state_put64(w, entry->id);
+        ib_state_put32(w, entry->len);
+        ib_state_put32(w, entry->psn);
+        ib_state_put32(w, entry->packets);
+        ib_state_put32(w, entry->acked);
+        ib_state_put8(w, entry->opcode);
+        ib_state_put8(w, entry->flags);
+        ib_state_put8(w, entry->status);
+        ib_state_put8(w, !entry->packets && entry->requested);
+    }
+    ib_state_put32(w, qp->attr.type == IB_QPT_UC ? rc->cur_sent : 0);
+}
+
+/* Loaded requesters go back: what was under way may be lost. */
+static bool ib_load_requester(IbStateReader *r, IbQp *qp)
+{
+    IbRc *rc = qp->rc;
+    IbRcEntry *entry;
+    uint32_t i, uc_sent;
+    uint8_t flags;
+    int64_t left;
+
+    rc->next_psn = ib_state_get32(r) & IB_PSN_MASK;
+    rc->una = ib_state_get32(r) & IB_PSN_MASK;
+    rc->sent_psn = ib_state_get32(r) & IB_PSN_MASK;
+    rc->retries = ib_state_get8(r);
+    rc->rnr_retries = ib_state_get8(r);
+    flags = ib_state_get8(r);
+    left = ib_state_get64(r);
+    rc->count = ib_state_get32(r);
+    if (rc->count > IB_RC_MAX_ENTRIES) {
+        rc->count = 0;
+        return false;
+    }
+    rc->ring_size = 8;
+    while (rc->ring_size < rc->count) {
+        rc->ring_size *= 2;
+    }
+    rc->ring = g_new0(IbRcEntry, rc->ring_size);
+    for (i = 0; i < rc->count; i++) {
+        entry = ib_rc_entry(rc, i);
+        entry->id = ib_state_get64(r);
+        entry->len = ib_state_get32(r);
+        entry->psn = ib_state_get32(r) & IB_PSN_MASK;
+        entry->packets = ib_state_get32(r);
+        entry->acked = ib_state_get32(r);
+        entry->opcode = ib_state_get8(r);
+        entry->flags = ib_state_get8(r);
+        entry->status = ib_state_get8(r);
+        entry->requested = ib_state_get8(r);
+        if (entry->len > IB_RC_MAX_MESSAGE ||
+            entry->acked > entry->packets ||
+            entry->packets > (1u << 23) ||
+            (entry->packets && (uint64_t)(entry->packets - 1) *
+                               ib_rc_mtu(qp) > entry->len)) {
+            return false;
+        }
+    }
+    uc_sent = ib_state_get32(r);
+    ib_rc_go_back(qp);
+    if (qp->attr.type == IB_QPT_UC && rc->count &&
+        uc_sent < ib_rc_entry(rc, 0)->packets) {
+        rc->cur_sent = uc_sent;
+    }
+    rc->rnr_wait = flags & 1;
+    rc->failed = flags & 2;
+    rc->comm_told = flags & 4;
+    if (left != INT64_MAX && left < INT64_MAX / 2 &&
+        left > -INT64_MAX / 2) {
+        ib_qp_set_deadline(qp, qp->hca->ops->now(qp->hca->opaque) + left);
+    }
+    return ib_state_ok(r);
+}
+
+static void ib_save_responder(IbStateWriter *w, const IbRc *rc)
+{
+    const IbRcReply *reply;
+    uint32_t i;
+
+    ib_state_put32(w, rc->epsn);
+    ib_state_put32(w, rc->msn);
+    ib_state_put8(w, rc->message);
+    ib_state_put8(w, rc->has_recv | rc->nak_sent << 1 | rc->ack_pending << 2 |
+                     rc->nak_pending << 3 | rc->dead << 4 |
+                     rc->dead_quiet << 5);
+    ib_state_put32(w, rc->offset);
+    ib_state_put32(w, rc->rkey);
+    ib_state_put32(w, rc->dma_len);
+    ib_state_put64(w, rc->va);
+    ib_state_put8(w, rc->nak_syndrome);
+    ib_state_put32(w, rc->ack_psn);
+    ib_state_put32(w, rc->nak_psn);
+    ib_state_put8(w, rc->dead_event);
+    if (rc->has_recv) {
+        ib_save_recv(w, rc->recv);
+    }
+    ib_state_put32(w, rc->reply_slots);
+    ib_state_put32(w, rc->reply_tail);
+    ib_state_put32(w, rc->reply_next);
+    ib_state_put32(w, rc->reply_limit);
+    for (i = 0; i < rc->reply_slots; i++) {
+        reply = &rc->replies[i];
+        ib_state_put32(w, reply->psn);
+        ib_state_put32(w, reply->packets);
+        ib_state_put32(w, reply->start);
+        ib_state_put32(w, reply->sent);
+        ib_state_put32(w, reply->stop);
+        ib_state_put32(w, reply->len);
+        ib_state_put32(w, reply->rkey);
+        ib_state_put64(w, reply->va);
+        ib_state_put32(w, reply->msn);
+        ib_state_put8(w, reply->atomic | reply->again << 1);
+        ib_state_put64(w, reply->old);
+    }
+}
+
+static bool ib_load_reply(IbStateReader *r, IbRcReply *reply, uint32_t mtu)
+{
+    uint8_t flags;
+
+    reply->psn = ib_state_get32(r) & IB_PSN_MASK;
+    reply->packets = ib_state_get32(r);
+    reply->start = ib_state_get32(r);
+    reply->sent = ib_state_get32(r);
+    reply->stop = ib_state_get32(r);
+    reply->len = ib_state_get32(r);
+    reply->rkey = ib_state_get32(r);
+    reply->va = ib_state_get64(r);
+    reply->msn = ib_state_get32(r);
+    flags = ib_state_get8(r);
+    reply->atomic = flags & 1;
+    reply->again = flags & 2;
+    reply->old = ib_state_get64(r);
+    return reply->stop <= reply->packets &&
+           reply->sent <= reply->stop && reply->start <= reply->sent &&
+           (!reply->packets ||
+            (uint64_t)(reply->packets - 1) * mtu <= reply->len);
+}
+
+static bool ib_load_responder(IbStateReader *r, IbQp *qp)
+{
+    IbRc *rc = qp->rc;
+    uint8_t flags;
+    uint32_t i;
+
+    rc->epsn = ib_state_get32(r) & IB_PSN_MASK;
+    rc->msn = ib_state_get32(r);
+    rc->message = ib_state_get8(r);
+    flags = ib_state_get8(r);
+    rc->has_recv = flags & 1;
+    rc->nak_sent = flags & 2;
+    rc->ack_pending = flags & 4;
+    rc->nak_pending = flags & 8;
+    rc->dead = flags & 16;
+    rc->dead_quiet = flags & 32;
+    rc->offset = ib_state_get32(r);
+    rc->rkey = ib_state_get32(r);
+    rc->dma_len = ib_state_get32(r);
+    rc->va = ib_state_get64(r);
+    rc->nak_syndrome = ib_state_get8(r);
+    rc->ack_psn = ib_state_get32(r) & IB_PSN_MASK;
+    rc->nak_psn = ib_state_get32(r) & IB_PSN_MASK;
+    rc->dead_event = ib_state_get8(r);
+    if (rc->message > IB_RC_IN_WRITE || rc->offset > rc->dma_len + 0ull +
+        IB_RC_MAX_MESSAGE || rc->dead_event > IB_EVENT_QP_LAST_WQE_REACHED ||
+        (rc->message == IB_RC_IN_SEND && !rc->has_recv) ||
+        (rc->message == IB_RC_IN_WRITE && rc->offset > rc->dma_len) ||
+        (rc->has_recv && !ib_load_recv(r, rc->recv))) {
+        return false;
+    }
+    if (ib_state_get32(r) != rc->reply_slots) {
+        return false;
+    }
+    rc->reply_tail = ib_state_get32(r);
+    rc->reply_next = ib_state_get32(r);
+    rc->reply_limit = ib_state_get32(r);
+    if (rc->reply_tail - rc->reply_next > rc->reply_slots ||
+        rc->reply_limit - rc->reply_next > rc->reply_slots ||
+        rc->reply_tail - rc->reply_limit > rc->reply_slots) {
+        return false;
+    }
+    for (i = 0; i < rc->reply_slots; i++) {
+        if (!ib_load_reply(r, &rc->replies[i], ib_rc_mtu(qp))) {
+            return false;
+        }
+    }
+    return ib_state_ok(r);
+}
+
+void ib_rc_save(IbStateWriter *w, const IbQp *qp)
+{
+    ib_state_put8(w, qp->rc && qp->rc->replies);
+    if (qp->rc && qp->rc->replies) {
+        ib_save_requester(w, qp);
+        ib_save_responder(w, qp->rc);
+    }
+}
+
+bool ib_rc_load(IbStateReader *r, IbQp *qp)
+{
+    if (!qp->rc) {
+        qp->rc = g_new0(IbRc, 1);
+    }
+    if (!ib_state_get8(r)) {
+        /* Never was in RTR. */
+        return qp->state <= IB_QPS_INIT || qp->state == IB_QPS_ERR;
+    }
+    if (!ib_rc_attr_ok(&qp->attr, IB_QPS_RTR) || !qp->port) {
+        return false;
+    }
+    ib_rc_start_responder(qp);
+    return ib_load_requester(r, qp) && ib_load_responder(r, qp);
+}
