@@ -236,6 +236,12 @@ static void ib_hca_changed(void *opaque, uint8_t port, uint32_t what)
 {
     IbHca *hca = opaque;
 
+    /* A VL that QPs wait for may be closed now. */
+    if (port >= 1 && port <= hca->config.node.num_ports &&
+        hca->ports[port].waiting.head) {
+        ib_port_wake(&hca->ports[port], 0xffff);
+        ib_hca_kick(hca);
+    }
     hca->ops->changed(hca->opaque, port, what);
 }
 

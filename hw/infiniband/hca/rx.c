@@ -28,6 +28,7 @@ static const char *const ib_discard_names[IB_DISCARDS] = {
     [IB_DISCARD_LENGTH] = "length does not suit opcode and MTU",
     [IB_DISCARD_TX_SL] = "SL maps to no VL",
     [IB_DISCARD_TX_PORT] = "port state does not let it send",
+    [IB_DISCARD_TX_MTU] = "over NeighborMTU",
     [IB_DISCARD_TX_PKEY] = "P_Key table entry is invalid",
 };
 

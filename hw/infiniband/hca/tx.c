@@ -82,6 +82,14 @@ void ib_loop_drain(IbHca *hca)
     }
 }
 
+/* The largest packet that the port may send on @vl now. */
+static size_t ib_port_packet_max(const IbHcaPort *port, uint8_t vl)
+{
+    return (vl == IB_VL_SM ? IB_MAD_BYTES
+                           : 128u << ib_link_neighbor_mtu(port->link)) +
+           IB_LINK_HEADER_BYTES;
+}
+
 IbTxOpen ib_tx_open(IbTx *tx, IbQp *qp, bool loop, uint8_t vl, size_t len)
 {
     IbHcaPort *port = qp->port;
@@ -104,16 +112,22 @@ IbTxOpen ib_tx_open(IbTx *tx, IbQp *qp, bool loop, uint8_t vl, size_t len)
         tx->buf = slot->data;
         return IB_TX_OPEN;
     }
+    if (len > ib_port_packet_max(port, vl)) {
+        ib_hca_discard(port, true, qp->qpn, IB_DISCARD_TX_MTU, NULL, 0);
+        return IB_TX_DROP;
+    }
+    tx->buf = ib_link_tx_allowed(port->link, vl)
+              ? ib_link_tx_begin(port->link, vl, len) : NULL;
+    if (tx->buf) {
+        return IB_TX_OPEN;
+    }
+    /* Asked again: making room may have shown that the cable is gone. */
     if (!ib_link_tx_allowed(port->link, vl)) {
         ib_hca_discard(port, true, qp->qpn, IB_DISCARD_TX_PORT, NULL, 0);
         return IB_TX_DROP;
     }
-    tx->buf = ib_link_tx_begin(port->link, vl, len);
-    if (!tx->buf) {
-        ib_qp_wait(qp, vl);
-        return IB_TX_WAIT;
-    }
-    return IB_TX_OPEN;
+    ib_qp_wait(qp, vl);
+    return IB_TX_WAIT;
 }
 
 void ib_tx_cancel(IbTx *tx)

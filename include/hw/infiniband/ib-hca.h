@@ -292,6 +292,7 @@ typedef enum IbHcaDiscard {
     IB_DISCARD_LENGTH,
     IB_DISCARD_TX_SL,             /* sends: SL maps to no VL */
     IB_DISCARD_TX_PORT,           /* sends: port not in a state for it */
+    IB_DISCARD_TX_MTU,            /* sends: over the port's NeighborMTU */
     IB_DISCARD_TX_PKEY,           /* sends: P_Key table entry is invalid */
     IB_DISCARDS,
 } IbHcaDiscard;
