@@ -69,6 +69,11 @@ static void ib_cable_sent(NetClientState *nc, ssize_t len)
 /* There is a cable unless set_link or the property link= took it away. */
 static void ib_cable_update(IbCable *cable, NetClientState *nc)
 {
+    /* A link whose state is still to arrive would greet its peer as new. */
+    cable->waiting = runstate_check(RUN_STATE_INMIGRATE);
+    if (cable->waiting) {
+        return;
+    }
     if (nc->link_down || cable->pulled) {
         ib_link_cable_detach(cable->link);
     } else {
@@ -81,6 +86,15 @@ static void ib_cable_link_status(NetClientState *nc)
     IbCable *cable = qemu_get_nic_opaque(nc);
 
     ib_cable_update(cable, nc);
+}
+
+static void ib_cable_vm_state(void *opaque, bool running, RunState state)
+{
+    IbCable *cable = opaque;
+
+    if (running && cable->waiting) {
+        ib_cable_update(cable, qemu_get_queue(cable->nic));
+    }
 }
 
 void ib_cable_pull(IbCable *cable, bool out)
@@ -211,6 +225,8 @@ bool ib_cable_plug(IbCable *cable, DeviceState *dev, IbLink *link,
     cable->deadline = INT64_MAX;
     cable->timer = timer_new_ns(QEMU_CLOCK_REALTIME, ib_cable_timer, cable);
     cable->nic = ib_new_nic(&ib_cable_net_info, &cable->conf, dev, cable);
+    cable->vm_state = qemu_add_vm_change_state_handler(ib_cable_vm_state,
+                                                       cable);
     ib_cable_update(cable, qemu_get_queue(cable->nic));
     return true;
 }
@@ -220,6 +236,7 @@ void ib_cable_unplug(IbCable *cable)
     if (!cable->link) {
         return;
     }
+    qemu_del_vm_change_state_handler(cable->vm_state);
     ib_link_cable_detach(cable->link);
     ib_cable_capture(cable, NULL, &error_abort);
     cable->link = NULL;

@@ -29,6 +29,8 @@ typedef struct IbCable {
     bool warned;                  /* ... and that it never will be was said */
     bool busy;                    /* the netdev holds a frame of ours */
     bool stale;                   /* it may hold the rest of a lost one */
+    bool waiting;                 /* plugged in once the machine runs */
+    VMChangeStateEntry *vm_state;
     bool pulled;                  /* by the property link= */
     char *pcap_path;
     IbPcap *pcap;

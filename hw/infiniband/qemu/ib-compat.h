@@ -25,6 +25,12 @@
 #include "hw/pci/pci.h"
 #endif
 
+#if IB_QEMU_AT_LEAST(10, 0)
+#include "system/runstate.h"
+#else
+#include "sysemu/runstate.h"
+#endif
+
 /* Property arrays lost their end marker and gained const. */
 #if IB_QEMU_AT_LEAST(10, 0)
 typedef const Property IbProperty;

@@ -70,8 +70,8 @@ static const struct {
              "bytes" },
     { "vls", "data virtual lanes: 1, 2, 4, 8 or 15" },
     { "vl-buffer", "receive buffer of one data VL in bytes, 8192..8388608" },
-    { "max-frame", "largest frame on the cable in bytes, 4608..65536; the "
-                   "smaller of both ends counts" },
+    { "max-frame", "largest frame on the cable in bytes, 1024..65536, with room "
+                   "for a packet of mtu; the smaller of both ends counts" },
     { "crc", "put ICRC and VCRC on the cable and check them (either end may "
              "ask)" },
     { "keepalive", "interval of an idle cable's frames in ms, 10..60000" },
@@ -144,9 +144,15 @@ bool ib_link_props_config(const IbLinkProps *props, IbLinkConfig *config,
                    props->vl_buffer);
         return false;
     }
-    if (props->max_frame < 4608 || props->max_frame > 64 * KiB) {
-        error_setg(errp, "max-frame must be 4608..65536, not %u",
+    if (props->max_frame < 1 * KiB || props->max_frame > 64 * KiB) {
+        error_setg(errp, "max-frame must be 1024..65536, not %u",
                    props->max_frame);
+        return false;
+    }
+    if (ib_link_mtu_for_frame(props->max_frame) < ctz32(mtu) - 7) {
+        error_setg(errp, "mtu must be 256..%u with a max-frame of %u, not %u",
+                   128 << ib_link_mtu_for_frame(props->max_frame),
+                   props->max_frame, mtu);
         return false;
     }
     if (props->keepalive < 10 || props->keepalive > 60000) {
