@@ -91,9 +91,17 @@ static void ib_cable_link_status(NetClientState *nc)
 static void ib_cable_vm_state(void *opaque, bool running, RunState state)
 {
     IbCable *cable = opaque;
+    NetClientState *nc = qemu_get_queue(cable->nic);
 
+    /*
+     * QEMU has announced the NIC of a migrated machine with a frame that
+     * waits in the netdev's queue, which is about to be flushed.
+     */
+    if (running && nc->peer && !ib_cable_netdev_ready(cable, nc->peer)) {
+        qemu_purge_queued_packets(nc);
+    }
     if (running && cable->waiting) {
-        ib_cable_update(cable, qemu_get_queue(cable->nic));
+        ib_cable_update(cable, nc);
     }
 }
 
@@ -225,8 +233,9 @@ bool ib_cable_plug(IbCable *cable, DeviceState *dev, IbLink *link,
     cable->deadline = INT64_MAX;
     cable->timer = timer_new_ns(QEMU_CLOCK_REALTIME, ib_cable_timer, cable);
     cable->nic = ib_new_nic(&ib_cable_net_info, &cable->conf, dev, cable);
-    cable->vm_state = qemu_add_vm_change_state_handler(ib_cable_vm_state,
-                                                       cable);
+    /* Before the netdevs', whose priority is 0, when the machine starts. */
+    cable->vm_state = qemu_add_vm_change_state_handler_prio(ib_cable_vm_state,
+                                                            cable, -1);
     ib_cable_update(cable, qemu_get_queue(cable->nic));
     return true;
 }

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 
 from .agent import AgentError
-from .machines import Guest, Switch
+from .machines import Guest, Switch, stream
 
 
 class Fabric:
@@ -43,8 +43,8 @@ class Fabric:
     def add_guest(self, name, kernel, switch=None, port=None, hca='',
                   port_options='', extra=()):
         """A guest on a port of a switch; without one it has no HCA."""
-        cable = switch.cable(port, port_options) if switch else None
-        guest = Guest(name, self.folder, kernel, cable, hca, extra,
+        netdev = stream(switch.cable(port, port_options)) if switch else None
+        guest = Guest(name, self.folder, kernel, netdev, hca, extra,
                       self.detached)
         self.guests.append(guest)
         return guest
@@ -62,7 +62,7 @@ class Fabric:
 
     def load_drivers(self):
         for guest in self.guests:
-            if guest.hca is not None:
+            if guest.netdev is not None:
                 guest.load_drivers()
 
     def close(self):

@@ -124,6 +124,14 @@ class Machine:
                              f'{machine.exitcode()}: {self.log()[-2000:]}')
 
 
+def stream(path, server=False):
+    """The netdev at one end of a cable over a UNIX socket."""
+    if server:
+        return f'stream,server=on,addr.type=unix,addr.path={path}'
+    again = 'reconnect-ms=200' if qemu_version() >= (9, 2) else 'reconnect=1'
+    return f'stream,server=off,addr.type=unix,addr.path={path},{again}'
+
+
 class Switch(Machine):
     """A switch: a chassis with an ib-switch and a cage for each cable."""
 
@@ -131,40 +139,44 @@ class Switch(Machine):
         super().__init__(name, folder, detached)
         self.ports = ports
         self.options = options
-        self.cables = {}                # port => (socket, options of ib-port)
+        self.cables = {}                # port => (netdev, options of ib-port)
         self.extra = []
 
     def cable(self, port, options=''):
         """Lay a cable into a port; returns the socket of its far end."""
         path = self.path(f'port{port}')
-        self.cables[port] = (path, options)
+        self.add_netdev(port, stream(path, server=True), options)
         return path
+
+    def add_netdev(self, port, netdev, options=''):
+        """A cable of any kind: -netdev's argument without the id."""
+        self.cables[port] = (netdev, options)
 
     def args(self):
         args = ['-M', 'ib-chassis', '-device',
                 f'ib-switch,id={self.name},ports={self.ports}{self.options}']
-        for port, (path, options) in sorted(self.cables.items()):
-            args += ['-netdev', f'stream,id=n{port},server=on,addr.type=unix,'
-                     f'addr.path={path}', '-device',
+        for port, (netdev, options) in sorted(self.cables.items()):
+            args += ['-netdev', f'{netdev},id=n{port}', '-device',
                      f'ib-port,id={self.name}-p{port},bus={self.name}.0,'
                      f'port={port},netdev=n{port}{options}']
         return args + self.extra
 
 
 class Guest(Machine):
-    """A Debian guest with a connectx3 at the end of a switch's cable.
+    """A Debian guest with a connectx3 whose cable is a netdev (-netdev's
+    argument without the id), or without one.
 
-    hca is a string of further options of connectx3, None for a guest
-    without one; extra is more of QEMU's command line.
+    hca is a string of further options of connectx3; extra is more of QEMU's
+    command line.
     """
 
-    def __init__(self, name, folder, kernel, cable=None, hca='', extra=(),
+    def __init__(self, name, folder, kernel, netdev=None, hca='', extra=(),
                  detached=False):
         super().__init__(name, folder, detached)
         self.image = paths.image(kernel)
         self.kernel = kernel
-        self.cable = cable
-        self.hca = hca if cable is not None else None
+        self.netdev = netdev
+        self.hca = hca
         self.extra = list(extra)
         self.agent = None
         self._booted = 0.0
@@ -189,11 +201,8 @@ class Guest(Machine):
             args += ['-chardev', f'socket,id={kind},server=on,wait=off,'
                      f'path={self.path(kind)}', '-device',
                      f'{device},chardev={kind}']
-        if self.hca is not None:
-            again = ('reconnect-ms=200' if qemu_version() >= (9, 2)
-                     else 'reconnect=1')
-            args += ['-netdev', f'stream,id=cable,server=off,addr.type=unix,'
-                     f'addr.path={self.cable},{again}',
+        if self.netdev is not None:
+            args += ['-netdev', f'{self.netdev},id=cable',
                      '-device', 'pcie-root-port,id=rp0,chassis=1',
                      '-device', 'connectx3,id=hca,bus=rp0,netdev=cable'
                      f'{self.hca}']

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest, and a switch, go on in another process where they had stopped."""
+
+import os
+import time
+import unittest
+
+from ibtest.case import FabricCase
+from ibtest.machines import Guest, Switch
+from ibtest.steps import bring_up
+
+STATE = '/sys/class/infiniband/mlx4_0/ports/1/state'
+GUID = 0x5a00000000000100
+
+
+class Migration(FabricCase):
+    @classmethod
+    def build(cls, fabric):
+        cls.switch = fabric.add_switch('sw0', 4, f',node-guid={GUID:#x}')
+        cls.guests = {
+            name: fabric.add_guest(name, cls.kernel, cls.switch, port,
+                                   hca=f',node-guid={GUID + 16 * port:#x}')
+            for name, port in (('a', 1), ('b', 2))}
+        cls.facts = {'ports': 4}
+
+    @classmethod
+    def prepare(cls):
+        super().prepare()
+        bring_up(cls.guests, cls.facts)
+
+    def save(self, machine):
+        """Its state, in a file; the process ends."""
+        file = os.path.join(self.fabric.folder, f'{machine.name}.state')
+        machine.qmp('migrate', uri=f'file:{file}')
+        for _ in range(300):
+            status = machine.qmp('query-migrate').get('status')
+            if status in ('completed', 'failed'):
+                break
+            time.sleep(0.1)
+        self.assertEqual(status, 'completed')
+        machine.stop()
+        return file
+
+    def wait_running(self, machine):
+        for _ in range(300):
+            if machine.qmp('query-status')['status'] == 'running':
+                return
+            time.sleep(0.1)
+        self.fail(machine.log())
+
+    def ping(self):
+        self.guests['a'].wait_for('ping -c 5 -i 0.2 -W 2 10.0.0.2',
+                                  ' 0% packet loss', 30)
+
+    def no_complaints(self):
+        for guest in self.guests.values():
+            self.assertEqual(guest.kernel_problems(), [], guest.name)
+
+    def test_guest(self):
+        """With IPoIB up, to another process at the same cable."""
+        old = self.guests['b']
+        counted = old.qom_get('/machine/peripheral/hca', 'counters')
+        lid = old.qom_get('/machine/peripheral/hca', 'lid')
+        mad = 'smpquery nodeinfo -D 0 | grep -i ^Guid'
+        guid = old.sh(mad)
+        file = self.save(old)
+        new = Guest('b2', self.fabric.folder, self.kernel, old.netdev, old.hca,
+                    ['-incoming', f'file:{file}'])
+        self.fabric.guests.append(new)
+        new.start()
+        self.wait_running(new)
+        new.wait_booted()
+        self.guests['b'] = new
+        new.wait_for(f'cat {STATE}', 'ACTIVE', 30)
+        self.assertEqual(new.qom_get('/machine/peripheral/hca', 'lid'), lid)
+        self.assertEqual(new.sh(mad), guid)
+        self.assertGreaterEqual(
+            new.qom_get('/machine/peripheral/hca', 'counters')['xmit-pkts'],
+            counted['xmit-pkts'])
+        self.ping()
+        new.sh('ping -c 3 -i 0.2 10.0.0.1')
+        self.no_complaints()
+
+    def test_switch(self):
+        """With all its tables; the guests see at most a short break."""
+        old = self.switch
+        routes = self.guests['a'].sh('ibroute -D 0,1')
+        file = self.save(old)
+        new = Switch('sw0', self.fabric.folder, old.ports, old.options)
+        new.cables, new.extra = old.cables, ['-incoming', f'file:{file}']
+        self.fabric.switches[0] = type(self).switch = new
+        new.start()
+        self.wait_running(new)
+        for guest in self.guests.values():
+            guest.wait_for(f'cat {STATE}', 'ACTIVE', 30)
+        self.assertEqual(self.guests['a'].sh('ibroute -D 0,1'), routes)
+        self.ping()
+        self.no_complaints()
+
+
+if __name__ == '__main__':
+    unittest.main()
