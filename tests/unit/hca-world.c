@@ -545,6 +545,7 @@ bool world_run_until(World *world, bool (*done)(void *arg), void *arg,
 
     while (!done(arg)) {
         if (!world_step(world, until)) {
+            world->now = until;
             return false;
         }
     }
@@ -711,7 +712,10 @@ static void connect_one(TestQp *qp, TestQp *peer, IbQpType type)
         qp->attr.min_rnr_timer = 12;
     }
     if (!qp->attr.max_rd_atomic) {
-        qp->attr.max_rd_atomic = qp->attr.max_dest_rd_atomic = 4;
+        qp->attr.max_rd_atomic = 4;
+    }
+    if (!qp->attr.max_dest_rd_atomic) {
+        qp->attr.max_dest_rd_atomic = 4;
     }
     qp->attr.access = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
                       IB_ACCESS_REMOTE_ATOMIC;
