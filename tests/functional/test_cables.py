@@ -76,7 +76,10 @@ class Cables(FabricCase):
         self.assertNotRegex(out, r'SymbolErrorCounter == [1-9]')
         self.assertNotRegex(out, r'PortRcvErrors == [1-9]')
         for guest in self.guests.values():
-            self.assertEqual(guest.kernel_problems(), [], guest.name)
+            # This is how the driver learns of fewer than 8 VLs.
+            problems = [line for line in guest.kernel_problems() if
+                        'command 0xc failed: fw status = 0x8' not in line]
+            self.assertEqual(problems, [], guest.name)
 
 
 if __name__ == '__main__':

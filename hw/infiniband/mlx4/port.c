@@ -102,13 +102,10 @@ Mlx4Status mlx4_cmd_set_port(Mlx4State *s, Mlx4Cmd *cmd)
         ib_field_get(in, MLX4_SET_PORT_VL) > config->vl_cap) {
         return MLX4_STAT_EXCEED_LIM;
     }
-    if (ib_field_get(in, MLX4_SET_PORT_CH_MTU) &&
-        ib_field_get(in, MLX4_SET_PORT_MTU) > config->mtu_cap) {
-        mlx4_guest_error("SET_PORT of MTU %u, the cap is %u",
-                         ib_field_get(in, MLX4_SET_PORT_MTU),
-                         config->mtu_cap);
-        return MLX4_STAT_BAD_PARAM;
-    }
+    /*
+     * MTU: drivers ask for 4096 bytes whatever the cap is, and give the
+     * adapter up when they are refused.  The cap stands.
+     */
     if (!ib_field_get(in, MLX4_SET_PORT_CH_VL) &&
         !ib_field_get(in, MLX4_SET_PORT_CH_MTU) &&
         !ib_field_get(in, MLX4_SET_PORT_CH_PKEYS) &&
