@@ -120,11 +120,11 @@ static void mlx4_op_complete(void *opaque, void *face, const IbCompletion *wc)
 static IbWcStatus mlx4_op_local_op(void *opaque, void *face,
                                    const IbSendWr *wr)
 {
-    Mlx4Qp *qp = face;
+    Mlx4State *s = opaque;
 
-    /* What was parsed last, and so this, is in qp->wqe. */
-    return mlx4_mpt_local_op(opaque, qp, qp->wqe,
-                             ib_field_get(qp->wqe, MLX4_WQE_UNITS) * 16);
+    /* What was parsed last, and so this, is in s->wqe. */
+    return mlx4_mpt_local_op(s, face, s->wqe,
+                             ib_field_get(s->wqe, MLX4_WQE_UNITS) * 16);
 }
 
 static IbMemResult mlx4_op_invalidate(void *opaque, void *face, uint32_t rkey)

@@ -15,6 +15,7 @@
 #define MLX4_CHUNK_SHIFT  18              /* what a driver maps at a time */
 #define MLX4_CHUNK_PAGES  (1 << (MLX4_CHUNK_SHIFT - MLX4_ICM_PAGE_SHIFT))
 #define MLX4_ICM_VIRT_BITS 48
+#define MLX4_MAP_MAX_LOG  10              /* pages an entry maps at most */
 #define MLX4_NOT_MAPPED   UINT64_MAX
 
 struct Mlx4IcmChunk {
@@ -284,7 +285,7 @@ static Mlx4Status mlx4_map_entries(Mlx4State *s, Mlx4Cmd *cmd, bool map)
         uint64_t pages, page;
 
         phys -= log_pages;
-        if (log_pages > 20) {
+        if (log_pages > MLX4_MAP_MAX_LOG) {
             mlx4_guest_error("MAP entry of 2^%u pages", log_pages);
             return MLX4_STAT_BAD_SIZE;
         }

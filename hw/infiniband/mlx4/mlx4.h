@@ -114,8 +114,6 @@ typedef struct Mlx4Qp {
     bool sqd_event;               /* RTS2SQD asked to be told */
     QTAILQ_ENTRY(Mlx4Qp) err_link;
     bool in_err;                  /* on the list of QPs to be flushed */
-    uint8_t *wqe;                 /* the send entry last parsed: inline data
-                                     points here until the next one */
 } Mlx4Qp;
 
 typedef struct Mlx4Mpt {
@@ -180,6 +178,9 @@ struct Mlx4State {
     Mlx4Qp **qps;
     uint8_t **mcgs;
     QTAILQ_HEAD(, Mlx4Qp) err_qps;
+
+    /* The send entry last parsed: inline data points here until the next. */
+    uint8_t wqe[MLX4_MAX_WQE];
 
     uint8_t cmd_in[MLX4_MAILBOX_BYTES], cmd_out[MLX4_MAILBOX_BYTES];
 

@@ -172,7 +172,8 @@ Mlx4Status mlx4_cmd_mad_ifc(Mlx4State *s, Mlx4Cmd *cmd)
     trace_mlx4_mad_ifc(port, ib_field_get(cmd->in, IB_MAD_MGMT_CLASS),
                        ib_field_get(cmd->in, IB_MAD_METHOD),
                        ib_field_get(cmd->in, IB_MAD_ATTRIBUTE_ID),
-                       ib_field_get(cmd->in, IB_MAD_ATTRIBUTE_MODIFIER), verdict,
+                       ib_field_get(cmd->in, IB_MAD_ATTRIBUTE_MODIFIER),
+                       verdict,
                        ib_field_get(cmd->out, IB_MAD_STATUS));
     switch (verdict) {
     case IB_MAD_REPLY:

@@ -190,7 +190,6 @@ Mlx4Status mlx4_qp_new(Mlx4State *s, uint32_t qpn, const uint8_t *ctx)
         g_free(qp);
         return MLX4_STAT_RESOURCE_BUSY;
     }
-    qp->wqe = g_malloc(1u << qp->sq_stride_shift);
     s->qps[qpn] = qp;
     mlx4_qp_bind_special(s, qp, true);
     return MLX4_STAT_OK;
@@ -216,7 +215,6 @@ void mlx4_qp_free(Mlx4Qp *qp)
     mlx4_qp_bind_special(qp->s, qp, false);
     ib_qp_free(qp->ib);
     qp->s->qps[qp->qpn] = NULL;
-    g_free(qp->wqe);
     g_free(qp);
 }
 

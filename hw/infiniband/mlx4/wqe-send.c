@@ -79,7 +79,7 @@ static bool mlx4_wqe_datagram(Mlx4Qp *qp, const uint8_t *seg, IbSendWr *wr)
         .static_rate = ib_field_get(seg, MLX4_AV_RATE),
         .grh = ib_field_get(seg, MLX4_AV_GRH),
         .loopback = ib_field_get(seg, MLX4_AV_LOOPBACK) ||
-                    ib_field_get(qp->wqe, MLX4_WQE_LOOPBACK),
+                    ib_field_get(qp->s->wqe, MLX4_WQE_LOOPBACK),
         .sgid_index = ib_field_get(seg, MLX4_AV_SGID_INDEX),
         .hop_limit = ib_field_get(seg, MLX4_AV_HOP_LIMIT),
         .traffic_class = ib_field_get(seg, MLX4_AV_TCLASS),
@@ -97,14 +97,14 @@ static void mlx4_wqe_raw(Mlx4Qp *qp, IbSendWr *wr)
 {
     wr->opcode = IB_WR_RAW;
     wr->address = (IbAddress) {
-        .dlid = ib_field_get(qp->wqe, MLX4_WQE_MLX_DLID),
-        .sl = ib_field_get(qp->wqe, MLX4_WQE_MLX_SL),
-        .loopback = ib_field_get(qp->wqe, MLX4_WQE_LOOPBACK),
+        .dlid = ib_field_get(qp->s->wqe, MLX4_WQE_MLX_DLID),
+        .sl = ib_field_get(qp->s->wqe, MLX4_WQE_MLX_SL),
+        .loopback = ib_field_get(qp->s->wqe, MLX4_WQE_LOOPBACK),
     };
-    if (ib_field_get(qp->wqe, MLX4_WQE_MLX_VL15)) {
+    if (ib_field_get(qp->s->wqe, MLX4_WQE_MLX_VL15)) {
         wr->flags |= IB_WR_RAW_VL15;
     }
-    if (ib_field_get(qp->wqe, MLX4_WQE_MLX_SLR)) {
+    if (ib_field_get(qp->s->wqe, MLX4_WQE_MLX_SLR)) {
         wr->flags |= IB_WR_RAW_SLID;
     }
 }
@@ -140,10 +140,10 @@ static bool mlx4_wqe_gather(const uint8_t *wqe, size_t at, size_t end,
     return true;
 }
 
-/* The entry in qp->wqe, of @len bytes, as a work request. */
+/* The entry in qp->s->wqe, of @len bytes, as a work request. */
 static IbWcStatus mlx4_wqe_parse(Mlx4Qp *qp, size_t len, IbSendWr *wr)
 {
-    const uint8_t *wqe = qp->wqe;
+    const uint8_t *wqe = qp->s->wqe;
     uint8_t opcode = ib_field_get(wqe, MLX4_WQE_OPCODE);
     const struct Mlx4WqeKind *kind = &mlx4_wqe_kinds[opcode];
     IbQpType type = ib_qp_attr(qp->ib)->type;
@@ -212,7 +212,7 @@ static IbWcStatus mlx4_wqe_parse(Mlx4Qp *qp, size_t len, IbSendWr *wr)
 
 /* ------------------------------------------------------------------ queue */
 
-/* Entry @counter into qp->wqe; its length in bytes, 0 if it can't be had. */
+/* Entry @counter into qp->s->wqe; its length in bytes, 0 if it can't be had. */
 static size_t mlx4_wqe_fetch(Mlx4Qp *qp, uint16_t counter)
 {
     uint64_t offset = qp->sq_offset +
@@ -221,17 +221,17 @@ static size_t mlx4_wqe_fetch(Mlx4Qp *qp, uint16_t counter)
     size_t first = MIN(stride, 64);
     size_t len;
 
-    if (!mlx4_ring_read(qp->s, &qp->sq_ring, offset, qp->wqe, first)) {
+    if (!mlx4_ring_read(qp->s, &qp->sq_ring, offset, qp->s->wqe, first)) {
         return 0;
     }
-    len = ib_field_get(qp->wqe, MLX4_WQE_UNITS) * 16;
+    len = ib_field_get(qp->s->wqe, MLX4_WQE_UNITS) * 16;
     if (len < MLX4_WQE_CTRL_BYTES || len > stride) {
         mlx4_guest_error("QP 0x%x: entry 0x%x of %zu bytes in a queue of %zu",
                          qp->qpn, counter, len, stride);
         return 0;
     }
     if (len > first && !mlx4_ring_read(qp->s, &qp->sq_ring, offset + first,
-                                       qp->wqe + first, len - first)) {
+                                       qp->s->wqe + first, len - first)) {
         return 0;
     }
     return len;
@@ -276,7 +276,7 @@ IbPull mlx4_wqe_next_send(Mlx4Qp *qp, IbSendWr *wr, IbWcStatus *status)
         *status = IB_WC_LOC_QP_OP_ERR;
         return IB_PULL_ERROR;
     }
-    wr->id |= (uint64_t)ib_field_get(qp->wqe, MLX4_WQE_OPCODE) << 16;
+    wr->id |= (uint64_t)ib_field_get(qp->s->wqe, MLX4_WQE_OPCODE) << 16;
     *status = mlx4_wqe_parse(qp, len, wr);
     trace_mlx4_send_wqe(qp->qpn, counter, wr->id >> 16, len, wr->num_sge,
                         *status);
