@@ -407,10 +407,33 @@ TestHca *world_add(World *world, const IbHcaConfig *template)
     hca->qps = g_ptr_array_new();
     hca->discards = g_hash_table_new(g_str_hash, g_str_equal);
     hca->next_key = 0x100;
+    hca->config = config;
     hca->hca = ib_hca_new(&config, &world_ops, hca);
     ib_hca_set_trace(hca->hca, true);
     world->hca[world->num_hcas++] = hca;
     return hca;
+}
+
+void world_replace(TestHca *hca)
+{
+    bool cut = hca->world->cut;
+    unsigned i;
+
+    hca->world->cut = true;                   /* no good-bye */
+    for (i = 1; i <= IB_HCA_MAX_PORTS; i++) {
+        hca->port[i].told_busy = false;
+        hca->port[i].deadline = INT64_MAX;
+    }
+    ib_hca_free(hca->hca);
+    hca->deadline = INT64_MAX;
+    hca->hca = ib_hca_new(&hca->config, &world_ops, hca);
+    ib_hca_set_trace(hca->hca, true);
+    for (i = 0; i < hca->qps->len; i++) {
+        TestQp *qp = hca->qps->pdata[i];
+
+        qp->qp = ib_qp_new(hca->hca, qp->qpn, qp);
+    }
+    hca->world->cut = cut;
 }
 
 static void qp_delete(gpointer data, gpointer user)
@@ -654,6 +677,7 @@ TestQp *hca_qp(TestHca *hca, uint32_t qpn)
     qp->rq = &qp->own_rq;
     qp->wc = g_array_new(false, false, sizeof(IbCompletion));
     qp->events = g_array_new(false, false, sizeof(IbHcaEvent));
+    qp->qpn = qpn;
     qp->qp = ib_qp_new(hca->hca, qpn, qp);
     g_assert_nonnull(qp->qp);
     g_ptr_array_add(hca->qps, qp);

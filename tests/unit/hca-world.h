@@ -41,6 +41,7 @@ typedef struct TestRecvQueue {
 struct TestQp {
     TestHca *hca;
     IbQp *qp;
+    uint32_t qpn;
     IbQpAttr attr;
     IbSendWr send[WORLD_RING];
     unsigned producer, consumer;
@@ -82,6 +83,7 @@ struct TestPort {
 struct TestHca {
     World *world;
     IbHca *hca;
+    IbHcaConfig config;
     int64_t deadline;
     TestPort port[IB_HCA_MAX_PORTS + 1];
     GArray *keys;                 /* TestKey */
@@ -114,6 +116,11 @@ void world_free(World *world);
 IbHcaConfig world_config(unsigned num_ports);
 /* @config NULL: one port, MTU 4096, no CRC. */
 TestHca *world_add(World *world, const IbHcaConfig *config);
+/*
+ * A new adapter in the place of @hca, as the target of a migration has it:
+ * QPs in RESET, no cable yet, nobody told.
+ */
+void world_replace(TestHca *hca);
 void world_connect(TestPort *a, TestPort *b);
 /* Open, train, Active, LID @lid (0: leave). */
 void world_bring_up(World *world);

@@ -199,7 +199,7 @@ static IbWcStatus ib_rc_judge(const IbQp *qp, const IbSendWr *wr,
     return IB_WC_SUCCESS;
 }
 
-static uint32_t ib_rc_packets(const IbQp *qp, uint8_t opcode, uint32_t len)
+uint32_t ib_rc_packets(const IbQp *qp, uint8_t opcode, uint32_t len)
 {
     uint32_t mtu = ib_rc_mtu(qp);
 

@@ -15,17 +15,21 @@ bool ib_rc_attr_ok(const IbQpAttr *attr, IbQpState state)
            (attr->path_mtu >= 1 && attr->path_mtu <= 5);
 }
 
-static void ib_rc_start_responder(IbQp *qp)
+static void ib_rc_make_responder(IbRc *rc, uint32_t mtu, unsigned slots)
 {
-    IbRc *rc = qp->rc;
-
-    if (!rc->recv) {
-        rc->recv = g_new(IbRecvWr, 1);
-    }
-    rc->epsn = qp->attr.rq_psn & IB_PSN_MASK;
-    rc->reply_slots = MAX(1, qp->attr.max_dest_rd_atomic);
+    rc->mtu = mtu;
+    rc->reply_slots = MAX(1, slots);
+    g_free(rc->recv);
+    rc->recv = g_new(IbRecvWr, 1);
     g_free(rc->replies);
     rc->replies = g_new0(IbRcReply, rc->reply_slots);
+}
+
+static void ib_rc_start_responder(IbQp *qp)
+{
+    ib_rc_make_responder(qp->rc, 128u << qp->attr.path_mtu,
+                         qp->attr.max_dest_rd_atomic);
+    qp->rc->epsn = qp->attr.rq_psn & IB_PSN_MASK;
 }
 
 static void ib_rc_start_requester(IbQp *qp)
@@ -260,9 +264,9 @@ static bool ib_load_requester(IbStateReader *r, IbQp *qp)
         entry->requested = ib_state_get8(r);
         if (entry->len > IB_RC_MAX_MESSAGE ||
             entry->acked > entry->packets ||
-            entry->packets > (1u << 23) ||
-            (entry->packets && (uint64_t)(entry->packets - 1) *
-                               ib_rc_mtu(qp) > entry->len)) {
+            (entry->packets &&
+             entry->packets != ib_rc_packets(qp, entry->opcode,
+                                             entry->len))) {
             return false;
         }
     }
@@ -304,7 +308,6 @@ static void ib_save_responder(IbStateWriter *w, const IbRc *rc)
     if (rc->has_recv) {
         ib_save_recv(w, rc->recv);
     }
-    ib_state_put32(w, rc->reply_slots);
     ib_state_put32(w, rc->reply_tail);
     ib_state_put32(w, rc->reply_next);
     ib_state_put32(w, rc->reply_limit);
@@ -378,9 +381,6 @@ static bool ib_load_responder(IbStateReader *r, IbQp *qp)
         (rc->has_recv && !ib_load_recv(r, rc->recv))) {
         return false;
     }
-    if (ib_state_get32(r) != rc->reply_slots) {
-        return false;
-    }
     rc->reply_tail = ib_state_get32(r);
     rc->reply_next = ib_state_get32(r);
     rc->reply_limit = ib_state_get32(r);
@@ -399,25 +399,35 @@ static bool ib_load_responder(IbStateReader *r, IbQp *qp)
 
 void ib_rc_save(IbStateWriter *w, const IbQp *qp)
 {
-    ib_state_put8(w, qp->rc && qp->rc->replies);
-    if (qp->rc && qp->rc->replies) {
+    const IbRc *rc = qp->rc;
+    bool started = rc && rc->replies;         /* it was in RTR */
+
+    ib_state_put8(w, started);
+    if (started) {
+        ib_state_put32(w, rc->mtu);
+        ib_state_put8(w, rc->reply_slots);
         ib_save_requester(w, qp);
-        ib_save_responder(w, qp->rc);
+        ib_save_responder(w, rc);
     }
 }
 
 bool ib_rc_load(IbStateReader *r, IbQp *qp)
 {
+    uint32_t mtu;
+    uint8_t slots;
+
     if (!qp->rc) {
         qp->rc = g_new0(IbRc, 1);
     }
     if (!ib_state_get8(r)) {
-        /* Never was in RTR. */
         return qp->state <= IB_QPS_INIT || qp->state == IB_QPS_ERR;
     }
-    if (!ib_rc_attr_ok(&qp->attr, IB_QPS_RTR) || !qp->port) {
+    mtu = ib_state_get32(r);
+    slots = ib_state_get8(r);
+    if (mtu < 256 || mtu > 4096 || (mtu & (mtu - 1)) || !slots ||
+        (!qp->port && qp->state != IB_QPS_ERR)) {
         return false;
     }
-    ib_rc_start_responder(qp);
+    ib_rc_make_responder(qp->rc, mtu, slots);
     return ib_load_requester(r, qp) && ib_load_responder(r, qp);
 }

@@ -58,6 +58,8 @@ typedef enum IbRcMessage {
 } IbRcMessage;
 
 struct IbRc {
+    uint32_t mtu;                 /* bytes */
+
     /* Requester */
     IbRcEntry *ring;
     uint32_t ring_size;           /* power of 2 */
@@ -96,9 +98,10 @@ struct IbRc {
     bool dead_quiet;              /* ... a completion says it already */
 };
 
+/* The path MTU in bytes; it stays what it was on the way to RTR. */
 static inline uint32_t ib_rc_mtu(const IbQp *qp)
 {
-    return 128u << qp->attr.path_mtu;
+    return qp->rc->mtu;
 }
 
 static inline uint32_t ib_psn_add(uint32_t psn, uint32_t n)
@@ -170,6 +173,8 @@ bool ib_rc_complete_head(IbQp *qp);
 /* The entry at the head fails, and the QP with it. */
 void ib_rc_fail_head(IbQp *qp, IbWcStatus status);
 void ib_rc_arm_timer(IbQp *qp);
+/* PSNs that an entry of @len bytes takes. */
+uint32_t ib_rc_packets(const IbQp *qp, uint8_t opcode, uint32_t len);
 
 /* -------------------------------------------------------------- rc-ack.c */
 

@@ -82,9 +82,12 @@ void ib_loop_drain(IbHca *hca)
     }
 }
 
-/* The largest packet that the port may send on @vl now. */
-static size_t ib_port_packet_max(const IbHcaPort *port, uint8_t vl)
+/* The largest packet that the port may send now. */
+static size_t ib_port_packet_max(const IbHcaPort *port, uint8_t vl, bool loop)
 {
+    if (loop) {
+        return IB_LINK_PACKET_MAX;
+    }
     return (vl == IB_VL_SM ? IB_MAD_BYTES
                            : 128u << ib_link_neighbor_mtu(port->link)) +
            IB_LINK_HEADER_BYTES;
@@ -97,6 +100,10 @@ IbTxOpen ib_tx_open(IbTx *tx, IbQp *qp, bool loop, uint8_t vl, size_t len)
 
     if (qp->hca->budget) {
         qp->hca->budget--;
+    }
+    if (len > ib_port_packet_max(port, vl, loop)) {
+        ib_hca_discard(port, true, qp->qpn, IB_DISCARD_TX_MTU, NULL, 0);
+        return IB_TX_DROP;
     }
     tx->port = port;
     tx->len = len;
@@ -111,10 +118,6 @@ IbTxOpen ib_tx_open(IbTx *tx, IbQp *qp, bool loop, uint8_t vl, size_t len)
         slot->len = len;
         tx->buf = slot->data;
         return IB_TX_OPEN;
-    }
-    if (len > ib_port_packet_max(port, vl)) {
-        ib_hca_discard(port, true, qp->qpn, IB_DISCARD_TX_MTU, NULL, 0);
-        return IB_TX_DROP;
     }
     tx->buf = ib_link_tx_allowed(port->link, vl)
               ? ib_link_tx_begin(port->link, vl, len) : NULL;
