@@ -128,7 +128,7 @@ bool ib_frame_send_control(IbLink *link, uint32_t session, uint32_t peer,
                            uint32_t seq, uint8_t type, const uint8_t *content,
                            uint16_t len)
 {
-    uint8_t frame[IB_FRAME_HEADERS + IB_REC_BYTES + IB_TS_BYTES];
+    uint8_t frame[IB_FRAME_HEADERS + IB_REC_BYTES + IB_TS_BYTES] = { 0 };
     uint8_t *record = frame + IB_FRAME_HEADERS;
 
     if (!link->frame || link->sending || link->cable_busy) {
