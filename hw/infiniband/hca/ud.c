@@ -36,7 +36,8 @@ static bool ib_ud_send(IbQp *qp)
                                                           : wr->dest_qpn,
         .psn = qp->attr.sq_psn,
     };
-    uint32_t qkey = wr->qkey & IB_QKEY_PRIVILEGED ? qp->attr.qkey : wr->qkey;
+    uint32_t qkey = !(wr->qkey & IB_QKEY_PRIVILEGED) ? wr->qkey
+                    : gsi ? IB_QKEY_WELL_KNOWN : qp->attr.qkey;
     uint32_t src_qpn = smi ? IB_QPN_SMI : gsi ? IB_QPN_GSI : qp->qpn;
     IbWcStatus status;
     size_t at;
