@@ -39,6 +39,8 @@ void mlx4_port_state_changed(Mlx4State *s, uint8_t port, uint8_t old_state,
                                            : MLX4_PORT_DOWN);
     ib_field_set(eqe, MLX4_EQE_PORT, port);
     mlx4_event_post(s, MLX4_EVENT_PORT_CHANGE, eqe);
+    /* A silent cable is no batch of work whose end would raise it. */
+    mlx4_work_soon(s);
 }
 
 /* -------------------------------------------------------------- commands */
