@@ -18,7 +18,8 @@ typedef struct Fuzz {
     TestHca *a, *b;               /* the peer, the victim */
     TestQp *qp[QPS];
     TestKey *mem;
-    unsigned sends[QPS], recvs[QPS];
+    unsigned sends[QPS];
+    bool spoiled;                 /* a state of other bytes was loaded */
 } Fuzz;
 
 static uint8_t get8(Fuzz *f)
@@ -244,7 +245,8 @@ static void do_migrate(Fuzz *f)
     }
     world_replace(f->b);
     loaded = ib_hca_load(f->b->hca, bytes->data, bytes->len);
-    g_assert(loaded || spoil);
+    f->spoiled |= spoil != 0;
+    g_assert(loaded || f->spoiled);
     g_byte_array_unref(bytes);
     ib_hca_bind_special(f->b->hca, 1, 0, f->qp[SMI]->qp);
     ib_hca_bind_special(f->b->hca, 1, 1, f->qp[GSI]->qp);

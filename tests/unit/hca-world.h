@@ -108,6 +108,7 @@ struct World {
     unsigned loss_percent;        /* of the frames with data */
     unsigned frames_lost;
     bool cut;
+    bool immediate;               /* frames arrive inside of send_frame() */
     GByteArray *pending_dup;      /* packets to send once more */
 };
 

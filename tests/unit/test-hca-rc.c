@@ -454,7 +454,8 @@ static void send_duplicates(World *world, TestPort *port)
     g_byte_array_unref(all);
 }
 
-static void traffic(unsigned loss, bool dup, bool same, unsigned total)
+static void traffic(unsigned loss, bool dup, bool same, bool immediate,
+                    unsigned total)
 {
     IbHcaConfig config = world_config(1);
     Traffic t = { .total = total, .step = 20000 };
@@ -470,6 +471,7 @@ static void traffic(unsigned loss, bool dup, bool same, unsigned total)
     memset(p.mb->mem, 0, p.mb->len);
     memset(p.ma->mem, 0, p.ma->len);
     p.world->loss_percent = loss;
+    p.world->immediate = immediate;
     p.qa->user = p.qb->user = &t;
     p.qa->on_wc = traffic_wc;
     p.qb->on_wc = traffic_recv;
@@ -501,19 +503,21 @@ static void traffic(unsigned loss, bool dup, bool same, unsigned total)
 
 static void test_traffic(void)
 {
-    traffic(0, false, false, 1000);
-    traffic(0, false, true, 1000);
+    traffic(0, false, false, false, 1000);
+    traffic(0, false, true, false, 1000);
+    traffic(0, false, false, true, 1000);
 }
 
 static void test_loss(void)
 {
-    traffic(10, false, false, 2000);
+    traffic(10, false, false, false, 2000);
+    traffic(10, false, false, true, 2000);
 }
 
 static void test_duplicates(void)
 {
-    traffic(0, true, false, 1000);
-    traffic(5, true, false, 1000);
+    traffic(0, true, false, false, 1000);
+    traffic(5, true, false, false, 1000);
 }
 
 /* --------------------------------------------------------------- errors */

@@ -9,7 +9,8 @@
  * ready list; the outermost leave runs that list, a few packets a QP in turn.
  * A QP that its port turned away waits on the port's list.  Packets for the
  * adapter itself go through a short queue that is emptied before the next QP
- * runs, so a loopback never recurses.
+ * runs, so a loopback never recurses.  A cable may bring packets while one is
+ * being sent (both ends in one process): they are held until the turn ends.
  */
 #ifndef HW_INFINIBAND_HCA_INTERNAL_H
 #define HW_INFINIBAND_HCA_INTERNAL_H
@@ -76,6 +77,12 @@ typedef struct IbLoopPacket {
     uint8_t data[IB_LINK_PACKET_MAX];
 } IbLoopPacket;
 
+/* A packet that came while the engine could not look at it. */
+typedef struct IbLatePacket {
+    IbHcaPort *port;
+    IbPacket packet;
+} IbLatePacket;
+
 struct IbHca {
     IbHcaConfig config;
     const IbHcaOps *ops;
@@ -89,6 +96,8 @@ struct IbHca {
     unsigned num_qps;
 
     int depth;                    /* of ib_hca_enter() */
+    bool busy;                    /* in a QP's turn or with a packet */
+    GArray *late;                 /* IbLatePacket: came while busy */
     IbQpList ready;
     unsigned budget;              /* left in this entry */
 
@@ -123,6 +132,8 @@ typedef struct IbRx {
 
 void ib_hca_enter(IbHca *hca);
 void ib_hca_leave(IbHca *hca);
+/* Look at the packets that came while busy. */
+void ib_hca_receive_late(IbHca *hca);
 /* Run the ready list soon, from the timer. */
 void ib_hca_kick(IbHca *hca);
 /* Count a packet that goes no further; @why also to the trace. */

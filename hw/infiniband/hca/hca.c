@@ -38,9 +38,9 @@ void ib_hca_leave(IbHca *hca)
     do {
         ib_hca_run(hca);
         ib_hca_flush(hca);
-    } while (hca->ready.head && hca->budget);
+    } while ((hca->ready.head || hca->late->len) && hca->budget);
     hca->depth = 0;
-    if (hca->ready.head) {
+    if (hca->ready.head || hca->late->len) {
         ib_hca_kick(hca);
     }
     ib_hca_rearm(hca);
@@ -112,11 +112,44 @@ static IbCableResult ib_port_send_frame(void *opaque, const uint8_t *frame,
 static void ib_port_receive(void *opaque, IbPacket *packet)
 {
     IbHcaPort *port = opaque;
+    IbHca *hca = port->hca;
+    IbLatePacket late;
 
+    if (hca->busy || hca->late->len) {
+        ib_packet_hold(packet);
+        late.port = port;
+        late.packet = *packet;
+        g_array_append_val(hca->late, late);
+        return;
+    }
     /* What follows from it runs at the end of the frame. */
-    ib_hca_enter(port->hca);
+    ib_hca_enter(hca);
     ib_rx_packet(port, packet->data, packet->len, packet->flags, false);
-    port->hca->depth--;
+    hca->depth--;
+}
+
+static void ib_hca_drop_late(IbHca *hca)
+{
+    unsigned i;
+
+    for (i = 0; i < hca->late->len; i++) {
+        ib_packet_release(&g_array_index(hca->late, IbLatePacket, i).packet);
+    }
+    g_array_set_size(hca->late, 0);
+}
+
+void ib_hca_receive_late(IbHca *hca)
+{
+    IbLatePacket late;
+    unsigned i;
+
+    for (i = 0; i < hca->late->len; i++) {
+        late = g_array_index(hca->late, IbLatePacket, i);
+        ib_rx_packet(late.port, late.packet.data, late.packet.len,
+                     late.packet.flags, false);
+        ib_packet_release(&late.packet);
+    }
+    g_array_set_size(hca->late, 0);
 }
 
 static void ib_port_receive_end(void *opaque)
@@ -272,6 +305,7 @@ IbHca *ib_hca_new(const IbHcaConfig *config, const IbHcaOps *ops,
     hca->config = *config;
     hca->ops = ops;
     hca->opaque = opaque;
+    hca->late = g_array_new(false, false, sizeof(IbLatePacket));
     hca->node_deadline = hca->kick_deadline = hca->armed = INT64_MAX;
     for (i = 1; i <= config->node.num_ports; i++) {
         hca->ports[i].hca = hca;
@@ -302,6 +336,7 @@ static void ib_hca_free_qps(IbHca *hca)
     g_free(hca->qp_pages);
     hca->qp_pages = NULL;
     hca->loop_count = 0;
+    ib_hca_drop_late(hca);
 }
 
 void ib_hca_reset(IbHca *hca)
@@ -329,6 +364,7 @@ void ib_hca_free(IbHca *hca)
     for (i = 1; i <= hca->config.node.num_ports; i++) {
         ib_link_free(hca->ports[i].link);
     }
+    g_array_free(hca->late, true);
     g_free(hca->heap);
     g_free(hca->loop);
     g_free(hca);

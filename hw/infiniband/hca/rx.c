@@ -284,8 +284,8 @@ static void ib_rx_unicast(IbRx *rx)
     ib_rx_deliver(rx, qp);
 }
 
-void ib_rx_packet(IbHcaPort *port, const uint8_t *data, size_t len,
-                  uint8_t flags, bool own)
+static void ib_rx_check(IbHcaPort *port, const uint8_t *data, size_t len,
+                        uint8_t flags, bool own)
 {
     IbRx rx = { .port = port, .data = data, .own = own };
     IbPacketStatus status = ib_packet_parse(data, len, &rx.info);
@@ -328,4 +328,12 @@ void ib_rx_packet(IbHcaPort *port, const uint8_t *data, size_t len,
         return;
     }
     ib_rx_unicast(&rx);
+}
+
+void ib_rx_packet(IbHcaPort *port, const uint8_t *data, size_t len,
+                  uint8_t flags, bool own)
+{
+    port->hca->busy = true;
+    ib_rx_check(port, data, len, flags, own);
+    port->hca->busy = false;
 }

@@ -75,6 +75,7 @@ void ib_hca_run(IbHca *hca)
     IbQp *qp;
 
     for (;;) {
+        ib_hca_receive_late(hca);
         ib_loop_drain(hca);
         qp = hca->ready.head;
         if (!qp || !hca->budget) {
@@ -82,8 +83,10 @@ void ib_hca_run(IbHca *hca)
         }
         hca->budget--;
         ib_qp_list_remove(qp);
+        hca->busy = true;
         if (!ib_qp_run(qp)) {
             ib_qp_ready(qp);
         }
+        hca->busy = false;
     }
 }
