@@ -129,6 +129,7 @@ IbTxOpen ib_tx_open(IbTx *tx, IbQp *qp, bool loop, uint8_t vl, size_t len)
         ib_hca_discard(port, true, qp->qpn, IB_DISCARD_TX_PORT, NULL, 0);
         return IB_TX_DROP;
     }
+    port->dirty = true;           /* credits may have come meanwhile */
     ib_qp_wait(qp, vl);
     return IB_TX_WAIT;
 }

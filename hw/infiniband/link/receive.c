@@ -196,8 +196,8 @@ static void ib_rx_records(IbLink *link, const uint8_t *at, const uint8_t *end,
 
 void ib_link_settle(IbLink *link)
 {
-    if (link->nested) {
-        return;
+    if (link->nested || link->sending) {
+        return;             /* whoever sends flushes, or sends on */
     }
     link->nested++;
     while (link->phys == IB_PHYS_LINK_UP &&

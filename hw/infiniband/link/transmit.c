@@ -393,7 +393,8 @@ void ib_tx_purge(IbLink *link, uint16_t vls)
 
 void ib_link_flush(IbLink *link)
 {
-    if (ib_frame_send(link) && G_UNLIKELY(link->tx_stuck)) {
+    if (ib_frame_send(link) &&
+        G_UNLIKELY(link->tx_stuck || link->credit_arrived)) {
         ib_link_settle(link);
     }
 }
