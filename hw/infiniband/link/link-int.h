@@ -88,6 +88,7 @@ struct IbPacketBuf {
     uint16_t len;
     uint8_t vl;                     /* of @ingress */
     uint8_t size_class;
+    int64_t born;                   /* ns: when received; 0: by this node */
     uint8_t data[];
 };
 
@@ -124,6 +125,9 @@ typedef struct IbLinkVl {
     uint32_t limit;                 /* FCCL as last told to the peer */
     uint32_t occupied;              /* blocks held; packets on VL15 */
     int64_t head_since;             /* ns: when @head came to the head */
+    int64_t stalled_until;          /* ns */
+    uint32_t stall_fctbs;           /* fctbs at the last of stall_drops */
+    uint8_t stall_drops;            /* by HOQLife, in a row */
 } IbLinkVl;
 
 /* Place in a VLArbitrationTable */
@@ -144,6 +148,7 @@ struct IbLink {
     uint16_t tx_open;               /* VLs that may send */
     uint16_t tx_waiting;            /* VLs with a queue */
     uint16_t tx_wanted;             /* VLs that tx_begin() turned away */
+    uint16_t stalled;               /* VLs that discard all: VLStallCount */
     uint16_t tx_max;                /* largest packet on a data VL, bytes */
     uint16_t tx_max_vl15;
     bool tx_stuck;                  /* packets wait for room, not credits */
@@ -187,6 +192,7 @@ struct IbLink {
     bool peer_ready;                /* TS2 seen */
     bool bye_pending;
     bool probe_armed;
+    bool life_armed;                /* next_life is to come */
     bool peer_crc;
     uint8_t peer_port;
     uint8_t width_active;
@@ -201,6 +207,9 @@ struct IbLink {
     int64_t training_sent;
     int64_t next_keepalive;
     int64_t next_probe;
+    int64_t next_life;              /* a packet may be too old */
+    int64_t hoq_ns, life_ns;        /* INT64_MAX: for ever */
+    int64_t rx_now;                 /* of the frame being read; 0: not asked */
     int64_t last_rx;
     int64_t deadline;               /* as last given to set_timer() */
     int64_t wait_since;             /* data waits and none is sent */
@@ -214,6 +223,7 @@ struct IbLink {
     uint16_t speed_enabled;
     uint8_t hoq_life;
     uint8_t vl_stall_count;
+    uint8_t life_time;              /* LifeTimeValue of SwitchInfo */
 
     /* VL arbitration */
     uint16_t arb_vls[2];            /* VLs with a weight: [0] low, [1] high */
@@ -293,7 +303,31 @@ void ib_arbiter_reset(IbLink *link);
 unsigned ib_arbiter_pick(IbLink *link, uint16_t ready);
 void ib_arbiter_sent(IbLink *link, uint32_t blocks);
 
+/* life.c */
+int64_t ib_life_ns(uint8_t code);
+/* A packet came to be the head of the queue of @vl. */
+void ib_life_watch(IbLink *link, unsigned vl);
+/* HOQLife or LifeTimeValue are others. */
+void ib_life_changed(IbLink *link);
+void ib_life_reset(IbLink *link);
+void ib_life_tick(IbLink *link, int64_t now);
+
 /* transmit.c */
+/* Why a packet is counted in xmit_discards, and in what else */
+typedef enum IbXmitDiscard {
+    IB_XMIT_OK,
+    IB_XMIT_PORT_STATE,
+    IB_XMIT_VL,
+    IB_XMIT_STALLED,
+    IB_XMIT_MTU,
+    IB_XMIT_LENGTH,
+    IB_XMIT_OWN_QUEUE,
+    IB_XMIT_PURGED,
+    IB_XMIT_HOQ_LIFE,
+    IB_XMIT_LIFE_TIME,
+} IbXmitDiscard;
+
+void ib_tx_discard_head(IbLink *link, unsigned vl, IbXmitDiscard why);
 void ib_tx_drain(IbLink *link);
 void ib_tx_notify(IbLink *link);
 void ib_tx_purge(IbLink *link, uint16_t vls);

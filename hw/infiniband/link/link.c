@@ -78,6 +78,7 @@ void ib_link_update_open(IbLink *link)
     link->tx_max_vl15 = 256 + IB_LINK_HEADER_BYTES;
     link->rx_max = ib_mtu_to_bytes(link->config.mtu_cap) +
                    IB_LINK_HEADER_BYTES;
+    link->tx_open &= ~link->stalled;
     ib_tx_purge(link, ~link->tx_open);
 }
 
@@ -90,8 +91,10 @@ static void ib_link_defaults(IbLink *link)
     link->vl_high_limit = 0;
     link->width_enabled = link->config.width_supported;
     link->speed_enabled = link->config.speed_supported;
-    link->hoq_life = IB_HOQ_LIFE_DEFAULT;
     link->vl_stall_count = IB_VL_STALL_DEFAULT;
+    link->hoq_life = IB_HOQ_LIFE_DEFAULT;
+    link->life_time = IB_LIFE_TIME_INFINITE;
+    ib_life_changed(link);
     ib_arbiter_reset(link);
 }
 
@@ -252,11 +255,6 @@ uint16_t ib_link_speed_active(const IbLink *link)
 uint8_t ib_link_hoq_life(const IbLink *link)
 {
     return link->hoq_life;
-}
-
-void ib_link_set_hoq_life(IbLink *link, uint8_t code)
-{
-    link->hoq_life = code & 0x1f;
 }
 
 uint8_t ib_link_vl_stall_count(const IbLink *link)

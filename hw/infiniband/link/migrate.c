@@ -13,7 +13,8 @@
 #include "hw/infiniband/ib-state.h"
 #include "link-int.h"
 
-#define IB_LINK_STATE_VERSION   1
+#define IB_LINK_STATE_VERSION   2
+#define IB_AGE_MAX              (INT64_C(1) << 60)
 #define IB_COUNTERS             (sizeof(IbLinkCounters) / sizeof(uint64_t))
 
 /* What both ends of a migration must agree on. */
@@ -57,6 +58,7 @@ static void ib_save_port(const IbLink *link, IbStateWriter *w)
     ib_state_put16(w, link->speed_active);
     ib_state_put8(w, link->hoq_life);
     ib_state_put8(w, link->vl_stall_count);
+    ib_state_put8(w, link->life_time);
     ib_state_put8(w, link->down_default);
     ib_state_put8(w, link->enabled);
     ib_state_put8(w, link->sm_disabled);
@@ -88,6 +90,7 @@ static void ib_load_port(IbLink *link, IbStateReader *r)
     link->speed_active = ib_state_get16(r);
     ib_link_set_hoq_life(link, ib_state_get8(r));
     ib_link_set_vl_stall_count(link, ib_state_get8(r));
+    ib_link_set_life_time(link, ib_state_get8(r));
     if (!ib_link_set_neighbor_mtu(link, mtu) ||
         !ib_link_set_operational_vls(link, vls) ||
         !ib_link_set_width_enabled(link, width) ||
@@ -205,9 +208,27 @@ static uint8_t ib_load_session(IbLink *link, IbStateReader *r, uint8_t *phys)
     return state;
 }
 
+static uint64_t ib_save_age(int64_t now, int64_t since)
+{
+    return CLAMP(now - since, 0, IB_AGE_MAX);
+}
+
+/* Before @now by the next 8 bytes. */
+static int64_t ib_load_age(IbStateReader *r, int64_t now)
+{
+    uint64_t age = ib_state_get64(r);
+
+    if (age > IB_AGE_MAX) {
+        ib_state_fail(r);
+        return now;
+    }
+    return now - (int64_t)age;
+}
+
 /* Both ends of flow control, and what waits. */
 static void ib_save_vls(const IbLink *link, IbStateWriter *w)
 {
+    int64_t now = ib_link_now(link);
     unsigned vl;
 
     ib_state_begin(w, "LVLS", 1);
@@ -219,9 +240,16 @@ static void ib_save_vls(const IbLink *link, IbStateWriter *w)
         ib_state_put32(w, v->fccl);
         ib_state_put32(w, v->abr);
         ib_state_put32(w, v->limit);
+        ib_state_put64(w, link->stalled & (1u << vl)
+                          ? ib_save_age(v->stalled_until, now) : 0);
+        ib_state_put8(w, v->stall_drops);
+        ib_state_put32(w, v->stall_fctbs);
+        ib_state_put64(w, v->head ? ib_save_age(now, v->head_since) : 0);
         ib_state_put32(w, v->queued);
         for (e = v->head; e; e = e->next) {
             ib_state_put8(w, e->flags);
+            ib_state_put64(w, e->buf->born ? ib_save_age(now, e->buf->born)
+                                           : 0);
             ib_state_put16(w, e->buf->len);
             ib_state_put_bytes(w, e->buf->data, e->buf->len);
         }
@@ -232,6 +260,7 @@ static void ib_save_vls(const IbLink *link, IbStateWriter *w)
 static void ib_load_vls(IbLink *link, IbStateReader *r)
 {
     uint8_t data[IB_LINK_PACKET_MAX];
+    int64_t now = ib_link_now(link);
     uint32_t max = link->rx_max;
     unsigned vl;
 
@@ -242,15 +271,26 @@ static void ib_load_vls(IbLink *link, IbStateReader *r)
     ib_state_enter(r, "LVLS", 1);
     for (vl = 0; vl < IB_VLS; vl++) {
         IbLinkVl *v = &link->vl[vl];
+        int64_t head_since;
         uint32_t n;
 
         v->fctbs = ib_state_get32(r);
         v->fccl = ib_state_get32(r);
         v->abr = ib_state_get32(r);
         v->limit = ib_state_get32(r);
+        v->stalled_until = 2 * now - ib_load_age(r, now);
+        if (v->stalled_until != now) {
+            link->stalled |= 1u << vl;
+            link->tx_open &= ~link->stalled;
+        }
+        v->stall_drops = ib_state_get8(r);
+        v->stall_fctbs = ib_state_get32(r);
+        head_since = ib_load_age(r, now);
         for (n = ib_state_get32(r); n && ib_state_ok(r); n--) {
             uint8_t flags = ib_state_get8(r);
+            int64_t born = ib_load_age(r, now);
             uint16_t len = ib_state_get16(r);
+            IbPacketBuf *buf;
 
             if (len < IB_PKTLEN_MIN_BYTES || !(link->tx_open & (1u << vl)) ||
                 len > (vl == IB_VL_MGMT ? link->tx_max_vl15 : max)) {
@@ -262,8 +302,11 @@ static void ib_load_vls(IbLink *link, IbStateReader *r)
                 ib_state_fail(r);
                 break;
             }
-            ib_tx_enqueue(link, vl, ib_packet_buf_new(data, len), flags);
+            buf = ib_packet_buf_new(data, len);
+            buf->born = born == now ? 0 : born;
+            ib_tx_enqueue(link, vl, buf, flags);
         }
+        v->head_since = head_since;
     }
     ib_state_leave(r);
 }
@@ -329,6 +372,7 @@ static void ib_load_prepare(IbLink *link)
     link->probe_armed = false;
     link->bye_pending = false;
     link->tx_wanted = 0;
+    ib_life_reset(link);
     ib_link_update_open(link);
     ib_frame_reset(link);
 }
@@ -339,7 +383,10 @@ bool ib_link_load(IbLink *link, IbStateReader *r)
     uint8_t state, phys;
 
     ib_load_prepare(link);
-    ib_state_enter(r, "LINK", IB_LINK_STATE_VERSION);
+    if (ib_state_enter(r, "LINK", IB_LINK_STATE_VERSION) !=
+        IB_LINK_STATE_VERSION) {
+        ib_state_fail(r);
+    }
     ib_load_config(link, r);
     ib_load_port(link, r);
     ib_load_counters(link, r);
@@ -377,6 +424,7 @@ bool ib_link_load(IbLink *link, IbStateReader *r)
     }
     link->credit_dirty = (1u << link->config.vl_cap) - 1;
     link->credit_arrived = link->tx_waiting != 0;
+    ib_life_changed(link);
     ib_train_rearm(link);
     return true;
 }

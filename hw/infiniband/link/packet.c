@@ -80,6 +80,7 @@ IbPacketBuf *ib_packet_buf_new(const uint8_t *data, uint32_t len)
     buf->refs = 1;
     buf->len = len;
     buf->vl = 0;
+    buf->born = 0;
     memcpy(buf->data, data, len);
     return buf;
 }
@@ -143,6 +144,10 @@ void ib_packet_hold(IbPacket *packet)
     buf->vl = packet->vl;
     if (buf->ingress) {
         ib_credit_hold(buf->ingress, buf->vl, buf->len);
+        if (!buf->ingress->rx_now) {
+            buf->ingress->rx_now = ib_link_now(buf->ingress);
+        }
+        buf->born = buf->ingress->rx_now;
     }
     packet->buf = buf;
     packet->data = buf->data;

@@ -252,6 +252,7 @@ void ib_link_receive_frame(IbLink *link, const uint8_t *frame, size_t len)
     peer = ib_field_get(h, IB_LH_PEER_SESSION);
     seq = ib_field_get(h, IB_LH_SEQUENCE);
 
+    link->rx_now = 0;
     link->nested++;
     if (G_LIKELY(session == link->peer_session && peer == link->session &&
                  link->phys == IB_PHYS_LINK_UP)) {

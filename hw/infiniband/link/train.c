@@ -50,6 +50,9 @@ void ib_train_rearm(IbLink *link)
             if (link->probe_armed) {
                 deadline = MIN(deadline, link->next_probe);
             }
+            if (link->life_armed) {
+                deadline = MIN(deadline, link->next_life);
+            }
             break;
         default:
             break;
@@ -180,6 +183,7 @@ static void ib_train_enter(IbLink *link, uint8_t phys)
     }
     link->peer_ready = false;
     link->probe_armed = false;
+    ib_life_reset(link);
     link->polling_since = now;
     ib_train_new_session(link);
     ib_link_update_open(link);
@@ -440,6 +444,9 @@ static void ib_train_tick(IbLink *link, int64_t now)
     }
     if (link->probe_armed && now >= link->next_probe) {
         ib_train_probe(link);
+    }
+    if (link->life_armed && now >= link->next_life) {
+        ib_life_tick(link, now);
     }
 }
 

@@ -89,29 +89,54 @@ static void ib_tx_put(IbLink *link, const uint8_t *data, uint32_t len,
     ib_tx_finish(link, p, len, vl, blocks, flags);
 }
 
-static IbTxResult ib_tx_discard(IbLink *link, const char *why,
+static IbTxResult ib_tx_discard(IbLink *link, IbXmitDiscard why,
                                 const uint8_t *data, uint32_t len)
 {
-    link->counters.xmit_discards++;
-    ib_link_trace(link, why, data, len);
+    static const char *const names[] = {
+        [IB_XMIT_PORT_STATE] = "xmit-port-state",
+        [IB_XMIT_VL] = "xmit-vl",
+        [IB_XMIT_STALLED] = "xmit-stalled",
+        [IB_XMIT_MTU] = "xmit-mtu",
+        [IB_XMIT_LENGTH] = "xmit-length",
+        [IB_XMIT_OWN_QUEUE] = "xmit-own-queue",
+        [IB_XMIT_PURGED] = "xmit-purged",
+        [IB_XMIT_HOQ_LIFE] = "xmit-hoq-life",
+        [IB_XMIT_LIFE_TIME] = "xmit-life-time",
+    };
+    IbLinkCounters *c = &link->counters;
+
+    c->xmit_discards++;
+    c->port_inactive_discards += why == IB_XMIT_PORT_STATE;
+    c->neighbor_mtu_discards += why == IB_XMIT_MTU;
+    c->sw_lifetime_discards += why == IB_XMIT_LIFE_TIME;
+    c->sw_hoq_lifetime_discards += why == IB_XMIT_HOQ_LIFE;
+    ib_link_trace(link, names[why], data, len);
     return IB_TX_DISCARDED;
 }
 
-/* Why a packet may not be sent at all, or NULL. */
-static inline const char *ib_tx_refuse(const IbLink *link, uint32_t len,
-                                       unsigned vl)
+static IbXmitDiscard ib_tx_closed(const IbLink *link, unsigned vl)
+{
+    if (link->state != IB_PORT_ACTIVE) {
+        return IB_XMIT_PORT_STATE;
+    }
+    return ib_link_vl_stalled(link, vl) ? IB_XMIT_STALLED : IB_XMIT_VL;
+}
+
+/* Why a packet may not be sent at all. */
+static inline IbXmitDiscard ib_tx_refuse(const IbLink *link, uint32_t len,
+                                         unsigned vl)
 {
     if (G_UNLIKELY(vl >= IB_VLS || !(link->tx_open & (1u << vl)))) {
-        return link->state != IB_PORT_ACTIVE ? "xmit-port-state" : "xmit-vl";
+        return ib_tx_closed(link, vl);
     }
     if (G_UNLIKELY(len > (vl == IB_VL_MGMT ? link->tx_max_vl15 :
                           link->tx_max))) {
-        return "xmit-mtu";
+        return IB_XMIT_MTU;
     }
     if (G_UNLIKELY(len < IB_PKTLEN_MIN_BYTES || len % 4)) {
-        return "xmit-length";
+        return IB_XMIT_LENGTH;
     }
-    return NULL;
+    return IB_XMIT_OK;
 }
 
 /* Start the clock of a port that has data and sends none. */
@@ -148,6 +173,7 @@ void ib_tx_enqueue(IbLink *link, unsigned vl, IbPacketBuf *buf, uint8_t flags)
         v->head = entry;
         v->head_since = ib_link_now(link);
         link->tx_waiting |= 1u << vl;
+        ib_life_watch(link, vl);
     }
     v->tail = entry;
     v->queued++;
@@ -163,11 +189,11 @@ static IbTxResult ib_tx_queue(IbLink *link, IbPacket *packet, unsigned vl)
 
     /* Making room may have shown that the cable is gone. */
     if (!(link->tx_open & (1u << vl))) {
-        return ib_tx_discard(link, "xmit-port-state", packet->data,
+        return ib_tx_discard(link, ib_tx_closed(link, vl), packet->data,
                              packet->len);
     }
     if (own && v->own >= IB_TX_OWN_MAX) {
-        return ib_tx_discard(link, "xmit-own-queue", packet->data,
+        return ib_tx_discard(link, IB_XMIT_OWN_QUEUE, packet->data,
                              packet->len);
     }
     if (buf) {
@@ -192,10 +218,10 @@ IbTxResult ib_link_transmit(IbLink *link, IbPacket *packet, uint8_t vl)
 {
     uint32_t len = packet->len;
     uint32_t blocks = ib_packet_blocks(len);
-    const char *why = ib_tx_refuse(link, len, vl);
+    IbXmitDiscard why = ib_tx_refuse(link, len, vl);
     IbLinkVl *v;
 
-    if (G_UNLIKELY(why != NULL)) {
+    if (G_UNLIKELY(why != IB_XMIT_OK)) {
         return ib_tx_discard(link, why, packet->data, len);
     }
     v = &link->vl[vl];
@@ -212,11 +238,11 @@ IbTxResult ib_link_transmit(IbLink *link, IbPacket *packet, uint8_t vl)
 
 uint8_t *ib_link_tx_begin(IbLink *link, uint8_t vl, uint16_t len)
 {
-    const char *why = ib_tx_refuse(link, len, vl);
+    IbXmitDiscard why = ib_tx_refuse(link, len, vl);
     IbLinkVl *v;
 
     g_assert(vl < IB_VLS);
-    if (why) {
+    if (why != IB_XMIT_OK) {
         goto wait;
     }
     v = &link->vl[vl];
@@ -370,6 +396,14 @@ void ib_tx_notify(IbLink *link)
     }
 }
 
+void ib_tx_discard_head(IbLink *link, unsigned vl, IbXmitDiscard why)
+{
+    IbPacketBuf *buf = ib_tx_pop(link, vl);
+
+    ib_tx_discard(link, why, buf->data, buf->len);
+    ib_packet_buf_unref(buf);
+}
+
 /* Discard what waits on @vls. */
 void ib_tx_purge(IbLink *link, uint16_t vls)
 {
@@ -379,10 +413,7 @@ void ib_tx_purge(IbLink *link, uint16_t vls)
 
         vls &= vls - 1;
         while (link->vl[vl].head) {
-            IbPacketBuf *buf = ib_tx_pop(link, vl);
-
-            ib_tx_discard(link, "xmit-purged", buf->data, buf->len);
-            ib_packet_buf_unref(buf);
+            ib_tx_discard_head(link, vl, IB_XMIT_PURGED);
         }
     }
     if (!link->tx_waiting) {

@@ -85,6 +85,9 @@ static IbDiscard refusal(const IbSwitch *sw, uint8_t out,
     if (vl >= ib_vls_to_count(ib_link_operational_vls(link))) {
         return IB_DISCARD_SL2VL;
     }
+    if (ib_link_vl_stalled(link, vl)) {
+        return IB_DISCARD_LIFETIME;
+    }
     return IB_DISCARD_MTU;
 }
 

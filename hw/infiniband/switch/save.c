@@ -113,7 +113,7 @@ static void load_switch_info(IbSwitch *sw, IbStateReader *r)
     sw->default_port = ib_state_get8(r);
     sw->mcast_primary = ib_state_get8(r);
     sw->mcast_not_primary = ib_state_get8(r);
-    sw->life_time = ib_state_get8(r);
+    ib_switch_set_life_time(sw, ib_state_get8(r));
     sw->psn[0] = ib_state_get32(r);
     sw->psn[1] = ib_state_get32(r);
     if (sw->config.fdb == IB_FDB_LINEAR &&

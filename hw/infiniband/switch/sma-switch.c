@@ -81,7 +81,8 @@ static IbSmaStatus switch_info_set(IbNode *node, uint8_t in_port,
         ib_field_get(data, IB_SWITCHINFO_DEFAULT_MULTICAST_PRIMARY_PORT);
     sw->mcast_not_primary =
         ib_field_get(data, IB_SWITCHINFO_DEFAULT_MULTICAST_NOT_PRIMARY_PORT);
-    sw->life_time = ib_field_get(data, IB_SWITCHINFO_LIFE_TIME_VALUE);
+    ib_switch_set_life_time(sw, ib_field_get(data,
+                                             IB_SWITCHINFO_LIFE_TIME_VALUE));
     if (ib_field_get(data, IB_SWITCHINFO_PORT_STATE_CHANGE)) {
         ib_node_clear_port_state_change(node);
     }

@@ -147,6 +147,8 @@ IbSmaStatus ib_fdb_multicast_set(IbNode *node, uint8_t in_port,
 
 /* switch.c: after a change of a table or of SwitchInfo. */
 void ib_switch_update_fdb(IbSwitch *sw);
+/* switch.c: LifeTimeValue */
+void ib_switch_set_life_time(IbSwitch *sw, uint8_t code);
 /* switch.c: after a change of port 0's LID. */
 void ib_switch_update_lid(IbSwitch *sw);
 /* Empty tables, SwitchInfo of power-on. */

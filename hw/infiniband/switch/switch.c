@@ -181,6 +181,7 @@ static void make_links(IbSwitch *sw)
     unsigned i;
 
     link.guid = sw->config.node_guid;
+    link.switch_port = true;
     for (i = 0; i <= sw->num_ports; i++) {
         IbSwitchPort *port = &sw->ports[i];
 
@@ -274,6 +275,17 @@ void ib_switch_update_fdb(IbSwitch *sw)
     }
 }
 
+/* For what waits at the ports, once there are any. */
+void ib_switch_set_life_time(IbSwitch *sw, uint8_t code)
+{
+    unsigned i;
+
+    sw->life_time = code;
+    for (i = 1; i <= sw->num_ports && sw->ports[i].link; i++) {
+        ib_link_set_life_time(sw->ports[i].link, code);
+    }
+}
+
 /* No route at all; a multicast packet without an entry goes nowhere. */
 void ib_switch_reset_tables(IbSwitch *sw)
 {
@@ -288,7 +300,7 @@ void ib_switch_reset_tables(IbSwitch *sw)
     sw->default_port = IB_NO_PORT;
     sw->mcast_primary = IB_NO_PORT;
     sw->mcast_not_primary = IB_NO_PORT;
-    sw->life_time = IB_LIFE_TIME_MAX;
+    ib_switch_set_life_time(sw, IB_LIFE_TIME_MAX);
     ib_switch_update_fdb(sw);
 }
 
@@ -341,7 +353,20 @@ void ib_switch_port_timer(IbSwitch *sw, uint8_t port)
 
 uint64_t ib_switch_discards(const IbSwitch *sw, IbDiscard reason)
 {
-    return (unsigned)reason < IB_DISCARD_COUNT ? sw->discards[reason] : 0;
+    uint64_t n;
+    unsigned i;
+
+    if ((unsigned)reason >= IB_DISCARD_COUNT) {
+        return 0;
+    }
+    n = sw->discards[reason];
+    for (i = 1; reason == IB_DISCARD_LIFETIME && i <= sw->num_ports; i++) {
+        /* The links themselves see to what waits. */
+        const IbLinkCounters *c = ib_link_counters(sw->ports[i].link);
+
+        n += c->sw_lifetime_discards + c->sw_hoq_lifetime_discards;
+    }
+    return n;
 }
 
 void ib_switch_set_trace(IbSwitch *sw, bool on)

@@ -74,6 +74,9 @@ typedef struct IbLinkCounters {
     uint64_t rcv_remote_physical_errors;    /* EBP among them */
     uint64_t rcv_switch_relay_errors;       /* counted by the switch */
     uint64_t xmit_discards;
+    /* Of these, as in PortXmitDiscardDetails */
+    uint64_t port_inactive_discards, neighbor_mtu_discards;
+    uint64_t sw_lifetime_discards, sw_hoq_lifetime_discards;
     uint64_t xmit_constraint_errors;
     uint64_t rcv_constraint_errors;
     uint64_t local_link_integrity_errors;
@@ -100,6 +103,8 @@ typedef struct IbLinkConfig {
     uint16_t vl15_packets;        /* depth of the VL15 receive buffer */
     uint32_t max_frame;           /* bytes, 1 KiB .. 64 KiB, offered to peer */
     bool crc;                     /* ask for ICRC and VCRC on this cable */
+    bool switch_port;             /* discards what is late: HOQLife,
+                                     LifeTimeValue, VLStallCount hold */
     uint32_t keepalive_ms;        /* interval of an idle link's frames */
     uint32_t timeout_ms;          /* silence after which the link is lost */
     uint32_t training_ms;         /* least time from Polling to LinkUp */
@@ -289,6 +294,13 @@ uint8_t ib_link_hoq_life(const IbLink *link);
 void ib_link_set_hoq_life(IbLink *link, uint8_t code);
 uint8_t ib_link_vl_stall_count(const IbLink *link);
 void ib_link_set_vl_stall_count(IbLink *link, uint8_t count);
+/*
+ * LifeTimeValue of SwitchInfo, for what waits at this port.  As HOQLife: 4.096
+ * us * 2^code, 20 and more without end; of a switch's port only (IBA Vol.1
+ * 18.2.5.4).  VLStallCount 0: no VL stalls.
+ */
+void ib_link_set_life_time(IbLink *link, uint8_t code);
+bool ib_link_vl_stalled(const IbLink *link, uint8_t vl);
 const IbLinkConfig *ib_link_config(const IbLink *link);
 
 /* VLArbitrationTable: 64 (VL, weight) pairs, low- and high-priority. */
