@@ -178,6 +178,8 @@ void ib_hca_expire(IbHca *hca, int64_t now, void (*expired)(IbQp *qp));
 
 /* ----------------------------------------------------------------- qp.c */
 
+/* All QPs to RESET. */
+void ib_hca_clear_qps(IbHca *hca);
 /* The adapter's own move to SQE or ERR, told to the face. */
 void ib_qp_move(IbQp *qp, IbQpState state);
 void ib_qp_event(IbQp *qp, IbHcaEvent event);

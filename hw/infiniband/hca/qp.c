@@ -69,6 +69,19 @@ static void ib_qp_clear(IbQp *qp)
     qp->state = IB_QPS_RESET;
 }
 
+void ib_hca_clear_qps(IbHca *hca)
+{
+    unsigned i, j;
+
+    for (i = 0; hca->qp_pages && i < IB_QP_PAGES; i++) {
+        for (j = 0; hca->qp_pages[i] && j < IB_QP_PAGE_SIZE; j++) {
+            if (hca->qp_pages[i][j]) {
+                ib_qp_clear(hca->qp_pages[i][j]);
+            }
+        }
+    }
+}
+
 void ib_qp_free(IbQp *qp)
 {
     IbHca *hca = qp->hca;

@@ -151,8 +151,8 @@ void ib_rc_receive(IbQp *qp, IbRx *rx);
 void ib_rc_timeout(IbQp *qp);
 /* In ERR or SQE: complete what is under way; false: a turn was not enough. */
 bool ib_rc_flush(IbQp *qp, unsigned *turn);
-void ib_rc_save(IbStateWriter *w, const IbQp *qp);
-bool ib_rc_load(IbStateReader *r, IbQp *qp);
+/* A responder that has executed nothing; @mtu in bytes. */
+void ib_rc_make_responder(IbRc *rc, uint32_t mtu, unsigned slots);
 
 /*
  * Begin a packet of @qp: LRH, GRH, BTH are written, tx->buf + *@ext is where
@@ -200,6 +200,11 @@ void ib_rc_nak_fatal(IbQp *qp, uint8_t code, bool quiet, IbHcaEvent event);
 /* Room for one more read or atomic; NULL: too many. */
 IbRcReply *ib_rc_reply_new(IbQp *qp);
 void ib_rc_duplicate(IbQp *qp, const IbRx *rx);
+
+/* ----------------------------------------------------------- rc-state.c */
+
+void ib_rc_save(IbStateWriter *w, const IbQp *qp);
+bool ib_rc_load(IbStateReader *r, IbQp *qp);
 
 /* ----------------------------------------------------------------- uc.c */
 

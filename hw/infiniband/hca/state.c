@@ -211,7 +211,7 @@ static bool ib_load_loop(IbStateReader *r, IbHca *hca)
     return true;
 }
 
-bool ib_hca_load(IbHca *hca, const void *data, size_t len)
+static bool ib_load_all(IbHca *hca, const void *data, size_t len)
 {
     IbStateReader r;
     uint32_t count, qpn;
@@ -247,7 +247,15 @@ bool ib_hca_load(IbHca *hca, const void *data, size_t len)
         return false;
     }
     ib_state_leave(&r);
-    if (!ib_state_ok(&r)) {
+    return ib_state_ok(&r);
+}
+
+bool ib_hca_load(IbHca *hca, const void *data, size_t len)
+{
+    if (!ib_load_all(hca, data, len)) {
+        /* Nothing of half a state may run. */
+        ib_hca_clear_qps(hca);
+        hca->loop_count = 0;
         return false;
     }
     ib_hca_kick(hca);

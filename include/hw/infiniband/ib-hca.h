@@ -351,7 +351,7 @@ void ib_qp_post_recv(IbQp *qp);
 
 void ib_hca_save(const IbHca *hca, GByteArray *bytes);
 /* The face recreates its QPs (ib_qp_new) before this; false on bytes that do
-   not fit them. */
+   not fit them: the QPs are then in RESET. */
 bool ib_hca_load(IbHca *hca, const void *data, size_t len);
 
 #endif
