@@ -10,6 +10,7 @@ import os
 import shutil
 import struct
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -17,6 +18,10 @@ from ibtest import paths
 from ibtest.case import FabricCase
 from ibtest.steps import bring_up
 
+# Wireshark 4.4 runs no script for root.
+NOBODY = {} if os.geteuid() else {
+    'user': 65534, 'group': 65534, 'extra_groups': [],
+    'env': {**os.environ, 'HOME': '/nonexistent'}}
 LUA = paths.TOP / 'scripts/wireshark/ib-link.lua'
 GUID = 0x506b4b03005c2800
 
@@ -61,15 +66,20 @@ class Capture(FabricCase):
         """One tuple of strings an InfiniBand packet, of the frames that
         pass the display filter.  A frame of a netdev can have several; all
         fields must then be ones that each of them has."""
-        args = ['tshark', '-n', '-r', self.copies[name], '-Y', display,
+        args = ['tshark', '-n', '-r', '-', '-Y', display,
                 '-T', 'fields', '-E', 'occurrence=a', '-E', 'aggregator=,']
-        if name == 'netdev.pcap':
-            args += ['-X', f'lua_script:{LUA}']
         for field in fields:
             args += ['-e', field]
-        done = subprocess.run(args, stdout=subprocess.PIPE, text=True,
-                              stderr=subprocess.PIPE, timeout=120,
-                              check=False)
+        with open(self.copies[name], 'rb') as capture, \
+                tempfile.NamedTemporaryFile(suffix='.lua') as script:
+            if name == 'netdev.pcap':
+                script.write(LUA.read_bytes())
+                script.flush()
+                os.chmod(script.name, 0o644)
+                args += ['-X', f'lua_script:{script.name}']
+            done = subprocess.run(args, stdin=capture, text=True, timeout=120,
+                                  stdout=subprocess.PIPE, check=False,
+                                  stderr=subprocess.PIPE, **NOBODY)
         self.assertEqual(done.returncode, 0, done.stderr)
         return [packet for line in done.stdout.splitlines() for packet in
                 zip(*(field.split(',') for field in line.split('\t')))]

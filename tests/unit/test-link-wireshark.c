@@ -7,6 +7,8 @@
  */
 #include "link-cable.h"
 #include <glib/gstdio.h>
+#include <grp.h>
+#include <unistd.h>
 
 #define SCRIPT "../../scripts/wireshark/ib-link.lua"
 
@@ -70,13 +72,25 @@ static void capture(bool crc)
     test_cable_free(c);
 }
 
+/* Wireshark 4.4 runs no script for root. */
+static void be_nobody(gpointer opaque)
+{
+    if (geteuid() == 0 &&
+        (setgroups(0, NULL) || setgid(65534) || setuid(65534))) {
+        _exit(127);
+    }
+}
+
 /* tshark's lines of the @fields of the frames that pass @display. */
 static char *dissect(const char *path, const char *display,
                      const char *const *fields)
 {
-    g_autofree char *script = g_test_build_filename(G_TEST_DIST, SCRIPT, NULL);
+    g_autofree char *dir = g_path_get_dirname(path);
+    g_autofree char *script = g_build_filename(dir, "ib-link.lua", NULL);
     g_autofree char *option = g_strconcat("lua_script:", script, NULL);
     g_autoptr(GPtrArray) args = g_ptr_array_new();
+    g_auto(GStrv) env = g_environ_setenv(g_get_environ(), "HOME",
+                                         "/nonexistent", true);
     char *out = NULL;
     GError *error = NULL;
     int status = -1;
@@ -96,9 +110,9 @@ static char *dissect(const char *path, const char *display,
         g_ptr_array_add(args, (void *)*fields);
     }
     g_ptr_array_add(args, NULL);
-    g_spawn_sync(NULL, (char **)args->pdata, NULL,
-                 G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
-                 &out, NULL, &status, &error);
+    g_spawn_sync(NULL, (char **)args->pdata, env,
+                 G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, be_nobody,
+                 NULL, &out, NULL, &status, &error);
     g_assert_no_error(error);
     g_assert_cmpint(status, ==, 0);
     return out;
@@ -120,6 +134,10 @@ static void test_dissect(const void *opaque)
     g_autofree char *tshark = g_find_program_in_path("tshark");
     g_autofree char *dir = NULL;
     g_autofree char *path = NULL;
+    g_autofree char *source = g_test_build_filename(G_TEST_DIST, SCRIPT, NULL);
+    g_autofree char *script = NULL;
+    g_autofree char *text = NULL;
+    gsize len;
 
     if (!tshark) {
         g_test_skip("no tshark: apt-get install tshark");
@@ -127,10 +145,16 @@ static void test_dissect(const void *opaque)
     }
     dir = g_dir_make_tmp("ib-link-XXXXXX", NULL);
     path = g_build_filename(dir, "cable.pcap", NULL);
+    script = g_build_filename(dir, "ib-link.lua", NULL);
     capture(crc);
     g_assert_true(g_file_set_contents(path, (char *)pcap->data, pcap->len,
                                       NULL));
     g_byte_array_unref(pcap);
+    g_assert_true(g_file_get_contents(source, &text, &len, NULL));
+    g_assert_true(g_file_set_contents(script, text, len, NULL));
+    g_assert_cmpint(g_chmod(dir, 0755), ==, 0);
+    g_assert_cmpint(g_chmod(path, 0644), ==, 0);
+    g_assert_cmpint(g_chmod(script, 0644), ==, 0);
 
     check(path, "iblink.malformed || _ws.malformed", "",
           FIELDS("frame.number"));
@@ -156,6 +180,7 @@ static void test_dissect(const void *opaque)
           FIELDS("iblink.credit.vl", "iblink.credit.fccl"));
 
     g_unlink(path);
+    g_unlink(script);
     g_rmdir(dir);
 }
 
