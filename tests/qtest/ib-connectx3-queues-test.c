@@ -285,8 +285,10 @@ static void test_ud_bad_send(void)
     ud_send(&hca, 0x0a, "flushed", 0);
     expect_error(&hca, 0x05, true);
 
-    /* To ERR: what is in the receive queue comes back, and what is posted
-       later too, although nobody rings for it. */
+    /*
+     * To ERR: what is in the receive queue comes back, and what is posted
+     * later too, although nobody rings for it.
+     */
     recv_post(&hca, 0x7100, 0x200, KEY);
     qp_box(&hca, box, 0);
     g_assert_cmphex(cmd_in(&hca, TO_ERR_QP, 0, QPN, box, sizeof(box)), ==,

@@ -227,7 +227,7 @@ bool mlx4_ring_publish(Mlx4State *s, Mlx4Ring *ring, uint64_t offset,
     if (!mlx4_ring_write(s, ring, offset, entry, len - 1)) {
         return false;
     }
-    smp_wmb();
+    smp_wmb();      /* software reads the last byte first */
     return mlx4_ring_write(s, ring, offset + len - 1, entry + len - 1, 1);
 }
 

@@ -22,7 +22,7 @@ static bool mlx4_srq_read_record(Mlx4State *s, Mlx4Srq *srq)
                        record, sizeof(record))) {
         return false;
     }
-    smp_rmb();
+    smp_rmb();      /* the count before the entries it counts */
     srq->posted = ib_field_get(record, MLX4_RECORD_COUNT);
     return true;
 }

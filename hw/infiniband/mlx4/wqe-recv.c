@@ -51,7 +51,7 @@ IbPull mlx4_wqe_next_recv(Mlx4Qp *qp, IbRecvWr *wr, IbWcStatus *status)
                            record, sizeof(record))) {
             return IB_PULL_EMPTY;
         }
-        smp_rmb();
+        smp_rmb();      /* the count before the entries it counts */
         qp->rq_posted = ib_field_get(record, MLX4_RECORD_COUNT);
         if (qp->rq_next == qp->rq_posted) {
             return IB_PULL_EMPTY;

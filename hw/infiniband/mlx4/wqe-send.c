@@ -248,7 +248,7 @@ static bool mlx4_wqe_valid(Mlx4Qp *qp, uint16_t counter, bool *fault)
     if (*fault) {
         return false;
     }
-    smp_rmb();
+    smp_rmb();      /* the owner bit before the rest of the entry */
     return ib_field_get(head, MLX4_WQE_OWNER) == !!(counter & qp->sq_entries);
 }
 
