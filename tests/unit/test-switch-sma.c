@@ -47,9 +47,10 @@ static void test_switch_info_layout(void)
     g_assert_cmphex(data[2] << 8 | data[3], ==, 0);         /* rand_cap */
     g_assert_cmphex(data[4] << 8 | data[5], ==, 0x1000);    /* mcast_cap */
     g_assert_cmphex(data[6] << 8 | data[7], ==, 63);        /* lin_top */
-    g_assert_cmphex(data[11] & 3, ==, 0);                   /* optimised */
-    g_assert_cmphex(data[14] << 8 | data[15], ==, 0);       /* enforce_cap */
-    g_assert_cmphex(data[16], ==, 0);                       /* flags */
+    g_assert_cmphex(data[11] & 3, ==, 1);                   /* optimised */
+    g_assert_cmphex(data[14] << 8 | data[15], ==, 32);      /* enforce_cap */
+    /* INBOUND_PENFORCE, OUTBOUND_.., FILTER_RAW_IN, .._OUT; no ENHANCED_PORT0 */
+    g_assert_cmphex(data[16], ==, 0xf0);                    /* flags */
     g_assert_cmphex(data[18] << 8 | data[19], ==, 0);       /* mcast_top */
     fabric_star_clear(&s);
 }

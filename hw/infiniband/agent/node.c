@@ -376,6 +376,21 @@ int ib_node_pkey_match(const IbNode *node, uint8_t port, uint16_t pkey)
     return -1;
 }
 
+bool ib_node_pkey_may_send(const IbNode *node, uint8_t port, uint16_t pkey)
+{
+    unsigned used = node->ports[port].pkeys_used;
+    unsigned i;
+
+    for (i = 0; pkey & IB_PKEY_BASE_MASK && i < used; i++) {
+        uint16_t own = ib_node_pkey(node, port, i);
+
+        if (own == pkey || own == (pkey | IB_PKEY_FULL_MEMBER)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ib_node_pkey_violation(IbNode *node, uint8_t port)
 {
     ib_count16(&node->ports[port].pkey_violations);

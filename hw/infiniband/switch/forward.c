@@ -96,6 +96,10 @@ void ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
 {
     IbSwitchPort *port = &sw->ports[out];
 
+    if (G_UNLIKELY(port->enforce & IB_ENFORCE_OUT) && vl != IB_VL_SM &&
+        !ib_enforce_outbound(sw, in, port, packet)) {
+        return;
+    }
     if (G_UNLIKELY(ib_link_transmit(port->link, packet, vl) ==
                    IB_TX_DISCARDED)) {
         ib_switch_discard(sw, in, refusal(sw, out, packet, vl), packet);
@@ -278,6 +282,10 @@ void ib_switch_receive(void *opaque, IbPacket *packet)
     sw->receiving = true;
     if (G_UNLIKELY(packet->len < IB_PKTLEN_MIN_BYTES)) {
         ib_switch_discard(sw, in, IB_DISCARD_MALFORMED, packet);
+        return;
+    }
+    if (G_UNLIKELY(in->enforce & IB_ENFORCE_IN) && packet->vl != IB_VL_SM &&
+        !ib_enforce_inbound(sw, in, packet)) {
         return;
     }
     dlid = ib_lrh_dlid(packet->data);

@@ -201,21 +201,9 @@ static void bad_key(IbSwitch *sw, IbSwitchPort *in, const IbPacket *packet,
                     const IbPacketInfo *info, uint16_t trap)
 {
     const uint8_t *data = packet->data;
-    IbKeyViolation violation = {
-        .slid = ib_lrh_slid(data),
-        .dlid = ib_lrh_dlid(data),
-        .sl = ib_lrh_sl(data),
-        .src_qpn = ib_field_get(data + info->deth, IB_DETH_SQPN),
-        .dest_qpn = ib_field_get(data + info->bth, IB_BTH_DQPN),
-        .has_grh = info->grh != 0,
-    };
+    IbKeyViolation violation;
 
-    if (info->grh) {
-        memcpy(violation.sgid, data + info->grh + IB_GRH_SGID_OFFSET,
-               IB_GID_BYTES);
-        memcpy(violation.dgid, data + info->grh + IB_GRH_DGID_OFFSET,
-               IB_GID_BYTES);
-    }
+    ib_enforce_violation(packet, info, 0, &violation);
     if (trap == IB_TRAP_BAD_P_KEY) {
         violation.key = ib_field_get(data + info->bth, IB_BTH_PKEY);
         ib_switch_discard(sw, in, IB_DISCARD_PKEY, packet);

@@ -8,10 +8,21 @@
  */
 #include "switch-int.h"
 
-/*
- * Partition enforcement, raw filters and the optimised SLtoVLMappingTable
- * are not there: their capabilities stay 0.
- */
+static void get_capabilities(const IbSwitchConfig *c, uint8_t *data)
+{
+    if (c->pkey_cap_external) {
+        ib_field_set(data, IB_SWITCHINFO_PARTITION_ENFORCEMENT_CAP,
+                     c->pkey_cap_external);
+        ib_field_set(data, IB_SWITCHINFO_INBOUND_ENFORCEMENT_CAP, 1);
+        ib_field_set(data, IB_SWITCHINFO_OUTBOUND_ENFORCEMENT_CAP, 1);
+    }
+    ib_field_set(data, IB_SWITCHINFO_FILTER_RAW_INBOUND_CAP, 1);
+    ib_field_set(data, IB_SWITCHINFO_FILTER_RAW_OUTBOUND_CAP, 1);
+    ib_field_set(data, IB_SWITCHINFO_ENHANCED_PORT0, c->enhanced_port0);
+    ib_field_set(data, IB_SWITCHINFO_OPTIMIZED_SL_TO_VL,
+                 IB_OPTIMIZED_SL_TO_VL_SUPPORTED);
+}
+
 static IbSmaStatus switch_info_get(IbNode *node, uint8_t in_port,
                                    uint32_t modifier, uint8_t *data,
                                    void *opaque)
@@ -37,8 +48,7 @@ static IbSmaStatus switch_info_get(IbNode *node, uint8_t in_port,
     ib_field_set(data, IB_SWITCHINFO_LIFE_TIME_VALUE, sw->life_time);
     ib_field_set(data, IB_SWITCHINFO_PORT_STATE_CHANGE,
                  ib_node_port_state_change(node));
-    ib_field_set(data, IB_SWITCHINFO_OPTIMIZED_SL_TO_VL,
-                 IB_OPTIMIZED_SL_TO_VL_NONE);
+    get_capabilities(c, data);
     return IB_MAD_STATUS_OK;
 }
 

@@ -23,7 +23,16 @@ typedef struct IbSwitchPort {
     IbLink *link;                 /* NULL for port 0 */
     uint8_t num;
     bool dirty;                   /* is in sw->dirty[] */
+    uint8_t enforce;              /* IB_ENFORCE_* in force, 0 on port 0 */
+    /* The last P_Key that passed, or IB_NO_PKEY; what most packets have. */
+    uint32_t pkey_in, pkey_out;
 } IbSwitchPort;
+
+#define IB_NO_PKEY          0x10000
+
+/* What an IbSwitchPort looks at when a packet comes in, when one goes out. */
+#define IB_ENFORCE_IN       (IB_ENFORCE_PARTITION_IN | IB_ENFORCE_RAW_IN)
+#define IB_ENFORCE_OUT      (IB_ENFORCE_PARTITION_OUT | IB_ENFORCE_RAW_OUT)
 
 struct IbSwitch {
     /* Read for each packet. */
@@ -153,6 +162,24 @@ void ib_switch_set_life_time(IbSwitch *sw, uint8_t code);
 void ib_switch_update_lid(IbSwitch *sw);
 /* Empty tables, SwitchInfo of power-on. */
 void ib_switch_reset_tables(IbSwitch *sw);
+
+/* ------------------------------------------------------------- enforcement */
+
+/*
+ * enforce.c: may a data packet come in by @in, may one from @in go out by @out?
+ * If not it is counted and discarded.  To be asked only of ports that have a
+ * bit of IB_ENFORCE_IN or IB_ENFORCE_OUT.
+ */
+bool ib_enforce_inbound(IbSwitch *sw, IbSwitchPort *in,
+                        const IbPacket *packet);
+bool ib_enforce_outbound(IbSwitch *sw, const IbSwitchPort *in,
+                         IbSwitchPort *out, const IbPacket *packet);
+/* After a change of @port's PortInfo or P_KeyTable; of all of them. */
+void ib_enforce_update(IbSwitch *sw, uint8_t port);
+void ib_enforce_update_all(IbSwitch *sw);
+/* The keys and addresses of a packet with a BTH, for a trap about it. */
+void ib_enforce_violation(const IbPacket *packet, const IbPacketInfo *info,
+                          uint32_t key, IbKeyViolation *violation);
 
 /* ----------------------------------------------------------- port 0, SMA */
 

@@ -116,6 +116,9 @@ static void node_changed(void *opaque, uint8_t port, uint32_t what)
     if (port == 0 && (what & IB_CHANGED_LID) && sw->node) {
         ib_switch_update_lid(sw);
     }
+    if ((what & (IB_CHANGED_PORT | IB_CHANGED_PKEYS)) && sw->node) {
+        ib_enforce_update(sw, port);
+    }
 }
 
 static const IbNodeOps node_ops = {
@@ -211,7 +214,13 @@ static void make_node(IbSwitch *sw)
         .pkey_cap_external = c->pkey_cap_external,
         .guid_cap = 1,
         .capability_mask = IB_NODE_CAPABILITY_MASK |
-                           IB_CAP_IS_MULTICAST_FDB_TOP_SUPPORTED,
+                           IB_CAP_IS_MULTICAST_FDB_TOP_SUPPORTED |
+                           IB_CAP_IS_P_KEY_SWITCH_EXTERNAL_PORT_TRAP_SUPPORTED,
+        .enhanced_port0 = c->enhanced_port0,
+        .optimized_sl2vl = true,
+        .enforcement = IB_ENFORCE_RAW_IN | IB_ENFORCE_RAW_OUT |
+                       (c->pkey_cap_external ? IB_ENFORCE_PARTITION_IN |
+                                               IB_ENFORCE_PARTITION_OUT : 0),
     };
     unsigned i;
 
@@ -244,6 +253,7 @@ IbSwitch *ib_switch_new(const IbSwitchConfig *config, const IbSwitchOps *ops,
     make_links(sw);
     make_node(sw);
     ib_switch_update_lid(sw);
+    ib_enforce_update_all(sw);
     return sw;
 }
 
@@ -322,6 +332,7 @@ void ib_switch_reset(IbSwitch *sw)
     memset(sw->psn, 0, sizeof(sw->psn));
     ib_node_reset(sw->node);
     ib_switch_update_lid(sw);
+    ib_enforce_update_all(sw);
 }
 
 /* -------------------------------------------------------- looking at it */

@@ -224,6 +224,13 @@ unsigned ib_node_pkey_cap(const IbNode *node, uint8_t port);
  * Returns its index, or -1.  IBA Vol.1 10.9.3
  */
 int ib_node_pkey_match(const IbNode *node, uint8_t port, uint16_t pkey);
+/*
+ * May what is behind @port of a switch send with @pkey?  With the membership
+ * that the port's table has or with a limited one.  A SM gives the port the
+ * table of the end port that hangs on it, and packets of a limited member
+ * have its limited key: by the rule of ib_node_pkey_match() none could leave.
+ */
+bool ib_node_pkey_may_send(const IbNode *node, uint8_t port, uint16_t pkey);
 /* A bad P_Key / Q_Key met by the port's owner: counted in PortInfo. */
 void ib_node_pkey_violation(IbNode *node, uint8_t port);
 void ib_node_qkey_violation(IbNode *node, uint8_t port);

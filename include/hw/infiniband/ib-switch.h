@@ -31,7 +31,10 @@ typedef struct IbSwitchConfig {
     uint16_t random_fdb_cap;      /* entries, 1..49152; not for linear */
     uint16_t lids_per_port;       /* random: 0 is no limit */
     uint16_t multicast_fdb_cap;   /* entries, 0..16383; 0: no table */
-    uint16_t pkey_cap, pkey_cap_external;
+    uint16_t pkey_cap;            /* entries of port 0 */
+    uint16_t pkey_cap_external;   /* of each external port; 0: the switch does
+                                     not enforce partitions */
+    bool enhanced_port0;          /* port 0 has an LMC */
     IbLinkConfig link;            /* of every external port; guid and port_num
                                      are filled in */
 } IbSwitchConfig;
