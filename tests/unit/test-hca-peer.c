@@ -394,10 +394,15 @@ static void test_local_fence(void)
     give(&p, &(Packet) { IB_OP_RC_ACK, PSN, .syndrome = 0x1f });
     g_assert_cmpuint(p.qp->local_ops, ==, 1);
     g_assert_cmpuint(p.sent->len, ==, 2);
-    /* A retry does not do it again. */
+    /* Without a fence it does not wait; a retry does not do it again. */
+    qp_add_send(p.qp, IB_WR_LOCAL, NULL, 0, 0);
+    post(&p, IB_WR_RDMA_WRITE, 8);
+    g_assert_cmpuint(p.qp->local_ops, ==, 2);
     world_run(p.world, 70 * WORLD_MS);
-    g_assert_cmpuint(p.sent->len, ==, 3);
-    g_assert_cmpuint(p.qp->local_ops, ==, 1);
+    g_assert_cmpuint(p.sent->len, ==, 5);
+    g_assert_cmpuint(p.qp->local_ops, ==, 2);
+    give(&p, &(Packet) { IB_OP_RC_ACK, PSN + 2, .syndrome = 0x1f });
+    g_assert_cmpuint(qp_num_wc(p.qp), ==, 5);
     peer_clear(&p);
 }
 
