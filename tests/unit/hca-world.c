@@ -311,10 +311,21 @@ static IbMemResult op_atomic(void *opaque, void *face, uint32_t key,
     memcpy(&v, mem, 8);
     v = GUINT64_FROM_LE(v);
     *old = v;
-    if (wr->opcode == IB_WR_FETCH_ADD) {
+    switch (wr->opcode) {
+    case IB_WR_FETCH_ADD:
         v += wr->swap_or_add;
-    } else if (v == wr->compare) {
-        v = wr->swap_or_add;
+        break;
+    case IB_WR_MASKED_FETCH_ADD:
+        v = ((v & ~wr->swap_or_add_mask) +
+             (wr->swap_or_add & ~wr->swap_or_add_mask)) ^
+            ((v ^ wr->swap_or_add) & wr->swap_or_add_mask);
+        break;
+    default:
+        if (!((v ^ wr->compare) & wr->compare_mask)) {
+            v = (v & ~wr->swap_or_add_mask) |
+                (wr->swap_or_add & wr->swap_or_add_mask);
+        }
+        break;
     }
     v = GUINT64_TO_LE(v);
     memcpy(mem, &v, 8);

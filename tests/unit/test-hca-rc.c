@@ -254,6 +254,41 @@ static void test_atomics(void)
     world_free(p.world);
 }
 
+/* The operands of masked atomics get to the other end's face. */
+static void test_masked_atomics(void)
+{
+    RcPair p;
+    IbSendWr *wr;
+    uint64_t v;
+
+    rc_pair(&p, false, 4096);
+    memset(p.mb->mem, 0, 64);
+    wr = rc_add(&p, IB_WR_MASKED_CMP_SWAP, 0, 8);
+    wr->compare = 0x1111111111111111;
+    wr->compare_mask = 0x2222222222222222;
+    wr->swap_or_add = 0x3333333333333333;
+    wr->swap_or_add_mask = 0x00000000ffffffff;
+    wr = rc_add(&p, IB_WR_MASKED_FETCH_ADD, 8, 8);
+    wr->swap_or_add = 0x00000000ffffffff;
+    wr->swap_or_add_mask = 0x0000000080000000;
+    rc_go(&p);
+    expect_send(&p, 0, IB_WC_SUCCESS);
+    expect_send(&p, 1, IB_WC_SUCCESS);
+    memcpy(&v, p.mb->mem, 8);
+    g_assert_cmphex(GUINT64_FROM_LE(v), ==, 0x0000000033333333);
+    memcpy(&v, p.mb->mem + 8, 8);
+    g_assert_cmphex(GUINT64_FROM_LE(v), ==, 0x00000000ffffffff);
+    rc_add(&p, IB_WR_MASKED_FETCH_ADD, 8, 8)->swap_or_add = 1;
+    p.qa->send[2].swap_or_add_mask = 0x0000000080000000;
+    rc_go(&p);                                /* no carry out of its field */
+    expect_send(&p, 2, IB_WC_SUCCESS);
+    memcpy(&v, p.mb->mem + 8, 8);
+    g_assert_cmphex(GUINT64_FROM_LE(v), ==, 0);
+    memcpy(&v, p.ma->mem + 8, 8);
+    g_assert_cmphex(GUINT64_FROM_LE(v), ==, 0x00000000ffffffff);
+    world_free(p.world);
+}
+
 static void test_invalidate(void)
 {
     RcPair p;
@@ -707,7 +742,7 @@ static void test_local_error(void)
 
     rc_pair(&p, false, 65536);
     rc_add(&p, IB_WR_RDMA_WRITE, 0, 50000);
-    rc_add(&p, IB_WR_MASKED_CMP_SWAP, 0, 8);
+    rc_add(&p, IB_WR_RAW, 0, 8);
     rc_go(&p);
     expect_send(&p, 0, IB_WC_SUCCESS);
     expect_send(&p, 1, IB_WC_LOC_QP_OP_ERR);
@@ -818,6 +853,7 @@ int main(int argc, char **argv)
     g_test_add_func("/hca/rc/immediate", test_immediate);
     g_test_add_func("/hca/rc/gather", test_gather);
     g_test_add_func("/hca/rc/atomics", test_atomics);
+    g_test_add_func("/hca/rc/masked-atomics", test_masked_atomics);
     g_test_add_func("/hca/rc/invalidate", test_invalidate);
     g_test_add_func("/hca/rc/order", test_order);
     g_test_add_func("/hca/rc/read-limit", test_read_limit);

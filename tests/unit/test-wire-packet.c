@@ -268,6 +268,9 @@ static void test_opcode_sizes(void)
         case IB_SERVICE_CNP:
             want = kind == 0 ? 0 : -1;
             break;
+        case IB_SERVICE_MFR:
+            want = kind == 0x13 || kind == 0x14 ? 28 + 16 : -1;
+            break;
         case IB_SERVICE_XRC:
             want = rc[kind];
             if (want >= 0 && !(info->flags & IB_IS_RESPONSE)) {
@@ -323,6 +326,10 @@ static void test_opcode_offsets(void)
         if (info.flags & IB_HAS_ATOMICETH) {
             g_assert_cmpint(info.atomiceth, ==, at);
             at += 28;
+        }
+        if (info.flags & IB_HAS_MASKETH) {
+            g_assert_cmpint(info.masketh, ==, at);
+            at += 16;
         }
         if (info.flags & IB_HAS_AETH) {
             g_assert_cmpint(info.aeth, ==, at);

@@ -163,6 +163,12 @@ bool ib_rc_flush(IbQp *qp, unsigned *turn)
 
 /* --------------------------------------------------------- taking */
 
+static bool ib_rc_is_masked(uint8_t opcode)
+{
+    return opcode == IB_WR_MASKED_CMP_SWAP ||
+           opcode == IB_WR_MASKED_FETCH_ADD;
+}
+
 /* What is wrong with the entry in hca->wr, of a length that is known. */
 static IbWcStatus ib_rc_judge(const IbQp *qp, const IbSendWr *wr,
                               uint64_t bytes)
@@ -172,7 +178,10 @@ static IbWcStatus ib_rc_judge(const IbQp *qp, const IbSendWr *wr,
     case IB_WR_RDMA_READ:
     case IB_WR_CMP_SWAP:
     case IB_WR_FETCH_ADD:
-        if (!ib_qp_is_reliable(qp)) {
+    case IB_WR_MASKED_CMP_SWAP:
+    case IB_WR_MASKED_FETCH_ADD:
+        if (!ib_qp_is_reliable(qp) ||
+            (qp->attr.type != IB_QPT_RC && ib_rc_is_masked(wr->opcode))) {
             return IB_WC_LOC_QP_OP_ERR;
         }
         if (ib_rc_is_read(wr->opcode) && !qp->attr.max_rd_atomic) {
@@ -192,7 +201,7 @@ static IbWcStatus ib_rc_judge(const IbQp *qp, const IbSendWr *wr,
     if (bytes > IB_RC_MAX_MESSAGE) {
         return IB_WC_LOC_LEN_ERR;
     }
-    if ((wr->opcode == IB_WR_CMP_SWAP || wr->opcode == IB_WR_FETCH_ADD) &&
+    if (ib_rc_is_read(wr->opcode) && wr->opcode != IB_WR_RDMA_READ &&
         bytes != 8) {
         return IB_WC_LOC_LEN_ERR;
     }
@@ -209,6 +218,8 @@ uint32_t ib_rc_packets(const IbQp *qp, uint8_t opcode, uint32_t len)
         return 0;
     case IB_WR_CMP_SWAP:
     case IB_WR_FETCH_ADD:
+    case IB_WR_MASKED_CMP_SWAP:
+    case IB_WR_MASKED_FETCH_ADD:
         return 1;
     default:
         return len ? (len - 1) / mtu + 1 : 1;
@@ -281,7 +292,8 @@ IbTxOpen ib_rc_tx_open(IbTx *tx, IbQp *qp, uint8_t opcode, uint32_t psn,
     IbHcaPort *port = qp->port;
     IbPacketRoute route;
     IbPacketBth bth = {
-        .opcode = service[qp->attr.type] | opcode,
+        .opcode = opcode & IB_SERVICE_MASK ? opcode
+                                           : service[qp->attr.type] | opcode,
         .se = solicited,
         .m = qp->attr.path_mig_state == IB_PATH_MIGRATED,
         .a = ack_req,
@@ -328,6 +340,10 @@ static uint8_t ib_rc_opcode(const IbRcEntry *entry, bool first, bool last)
         return IB_OP_CMP_SWAP;
     case IB_WR_FETCH_ADD:
         return IB_OP_FETCH_ADD;
+    case IB_WR_MASKED_CMP_SWAP:
+        return IB_OP_MASKED_CMP_SWAP;
+    case IB_WR_MASKED_FETCH_ADD:
+        return IB_OP_MASKED_FETCH_ADD;
     default:
         break;
     }
@@ -365,6 +381,11 @@ static uint8_t *ib_rc_put_extended(uint8_t *at, uint16_t has,
         ib_put_be64(at + IB_ATOMICETH_SWAPDT_OFFSET, wr->swap_or_add);
         ib_put_be64(at + IB_ATOMICETH_CMPDT_OFFSET, wr->compare);
         at += IB_ATOMICETH_BYTES;
+    }
+    if (has & IB_HAS_MASKETH) {
+        ib_put_be64(at + IB_MASKETH_SWAPDT_OFFSET, wr->swap_or_add_mask);
+        ib_put_be64(at + IB_MASKETH_CMPDT_OFFSET, wr->compare_mask);
+        at += IB_MASKETH_BYTES;
     }
     if (has & IB_HAS_IMMDT) {
         ib_put_be32(at, wr->imm);

@@ -284,7 +284,7 @@ static void ib_rc_execute_atomic(IbQp *qp, const IbRx *rx)
 {
     IbHca *hca = qp->hca;
     IbRc *rc = qp->rc;
-    const uint8_t *eth = rx->data + rx->info.atomiceth;
+    const uint8_t *eth = rx->data + rx->info.atomiceth, *masks;
     uint64_t va = ib_get_be64(eth + IB_ATOMICETH_VA_OFFSET), old = 0;
     uint32_t rkey = ib_field_get(eth, IB_ATOMICETH_RKEY);
     bool swap = (rx->info.opcode & ~IB_SERVICE_MASK) == IB_OP_CMP_SWAP;
@@ -304,15 +304,24 @@ static void ib_rc_execute_atomic(IbQp *qp, const IbRx *rx)
         ib_rc_invalid_request(qp);
         return;
     }
-    operands.opcode = swap ? IB_WR_CMP_SWAP : IB_WR_FETCH_ADD;
+    if (rx->info.masketh) {
+        masks = rx->data + rx->info.masketh;
+        operands.opcode = swap ? IB_WR_MASKED_CMP_SWAP
+                               : IB_WR_MASKED_FETCH_ADD;
+        operands.swap_or_add_mask = ib_get_be64(masks +
+                                                IB_MASKETH_SWAPDT_OFFSET);
+        operands.compare_mask = ib_get_be64(masks + IB_MASKETH_CMPDT_OFFSET);
+    } else {
+        operands.opcode = swap ? IB_WR_CMP_SWAP : IB_WR_FETCH_ADD;
+        operands.swap_or_add_mask = swap ? UINT64_MAX : 0;
+        operands.compare_mask = UINT64_MAX;
+    }
     operands.flags = 0;
     operands.num_sge = 0;
     operands.remote_va = va;
     operands.remote_key = rkey;
     operands.swap_or_add = ib_get_be64(eth + IB_ATOMICETH_SWAPDT_OFFSET);
     operands.compare = ib_get_be64(eth + IB_ATOMICETH_CMPDT_OFFSET);
-    operands.compare_mask = UINT64_MAX;
-    operands.swap_or_add_mask = swap ? UINT64_MAX : 0;
     if (hca->ops->atomic(hca->opaque, qp->face, rkey, va, &operands, &old) !=
         IB_MEM_OK) {
         rc->reply_tail--;

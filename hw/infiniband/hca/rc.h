@@ -156,7 +156,8 @@ void ib_rc_make_responder(IbRc *rc, uint32_t mtu, unsigned slots);
 
 /*
  * Begin a packet of @qp: LRH, GRH, BTH are written, tx->buf + *@ext is where
- * the extended headers go.  @opcode: an operation without service.
+ * the extended headers go.  @opcode: an operation without service (the
+ * manufacturer's own: with it).
  */
 IbTxOpen ib_rc_tx_open(IbTx *tx, IbQp *qp, uint8_t opcode, uint32_t psn,
                        bool ack_req, bool solicited, uint32_t payload_len,

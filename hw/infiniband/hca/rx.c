@@ -136,7 +136,7 @@ static bool ib_rx_service_ok(const IbRx *rx, const IbQp *qp)
 
     switch (qp->attr.type) {
     case IB_QPT_RC:
-        return service == IB_SERVICE_RC;
+        return service == IB_SERVICE_RC || service == IB_SERVICE_MFR;
     case IB_QPT_UC:
         return service == IB_SERVICE_UC;
     case IB_QPT_XRC_INI:

@@ -13,6 +13,7 @@
      ((f) & IB_HAS_XRCETH ? IB_XRCETH_BYTES : 0) +          \
      ((f) & IB_HAS_RETH ? IB_RETH_BYTES : 0) +              \
      ((f) & IB_HAS_ATOMICETH ? IB_ATOMICETH_BYTES : 0) +    \
+     ((f) & IB_HAS_MASKETH ? IB_MASKETH_BYTES : 0) +        \
      ((f) & IB_HAS_AETH ? IB_AETH_BYTES : 0) +              \
      ((f) & IB_HAS_ATOMICACKETH ? IB_ATOMICACKETH_BYTES : 0) + \
      ((f) & IB_HAS_IMMDT ? IB_IMMDT_BYTES : 0) +            \
@@ -90,6 +91,11 @@ const IbOpcodeInfo ib_opcode_info[256] = {
 
     /* 16 reserved bytes follow the BTH; they count as payload here */
     [IB_OP_CNP] = { .name = "CNP", .flags = PAY | ONLY },
+
+    ROW(MFR, CMP_SWAP, "Masked CmpSwap",
+        IB_HAS_ATOMICETH | IB_HAS_MASKETH | ONLY),
+    ROW(MFR, FETCH_ADD, "Masked FetchAdd",
+        IB_HAS_ATOMICETH | IB_HAS_MASKETH | ONLY),
 
     SEND_AND_WRITE(XRC, IB_HAS_XRCETH),
     READ_AND_ATOMIC(XRC, IB_HAS_XRCETH, 0),

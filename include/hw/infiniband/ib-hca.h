@@ -108,7 +108,7 @@ typedef enum IbWrOpcode {
     IB_WR_SEND, IB_WR_SEND_IMM, IB_WR_SEND_INV,
     IB_WR_RDMA_WRITE, IB_WR_RDMA_WRITE_IMM, IB_WR_RDMA_READ,
     IB_WR_CMP_SWAP, IB_WR_FETCH_ADD,
-    IB_WR_MASKED_CMP_SWAP, IB_WR_MASKED_FETCH_ADD,
+    IB_WR_MASKED_CMP_SWAP, IB_WR_MASKED_FETCH_ADD,      /* RC */
     IB_WR_LOCAL,                  /* the face's own: fast register, local
                                      invalidate, bind; done by local_op() in
                                      the order of the queue */
@@ -226,7 +226,8 @@ typedef struct IbHcaOps {
      * another QP's came between), by id.
      * Inline data (IbSge.ptr) must stay as it is until the next of these two
      * calls for any QP of the adapter.
-     * No op may free a QP; ib_qp_modify() and the doorbells are welcome.
+     * No op may free a QP or take it to RESET; other transitions and the
+     * doorbells are welcome.
      */
     IbPull (*next_send)(void *opaque, void *face, IbSendWr *wr,
                         IbWcStatus *status);

@@ -115,6 +115,12 @@
 #define IB_ATOMICETH_SWAPDT_OFFSET 12   /* swap, or the number to add */
 #define IB_ATOMICETH_CMPDT_OFFSET  20
 
+/* Masks of a masked atomic: IB_OP_MASKED_CMP_SWAP, IB_OP_MASKED_FETCH_ADD */
+#define IB_MASKETH_BYTES        16
+#define IB_MASKETH_SWAPDT_OFFSET    0   /* of the number to add: top bits of
+                                           its fields */
+#define IB_MASKETH_CMPDT_OFFSET     8
+
 /* ACK Extended Transport Header (9.3.5) */
 #define IB_AETH_BYTES           4
 #define IB_AETH_SYNDROME        IB_FIELD32(0, 31, 24)
@@ -167,6 +173,7 @@
 #define IB_SERVICE_UD           0x60
 #define IB_SERVICE_CNP          0x80
 #define IB_SERVICE_XRC          0xa0
+#define IB_SERVICE_MFR          0xc0    /* 0xc0 to 0xff: manufacturer's own */
 #define IB_SERVICE_MASK         0xe0
 
 enum {
@@ -264,6 +271,13 @@ enum {
 
     IB_OP_CNP                       = IB_SERVICE_CNP,
 
+    /*
+     * This project's own, on RC: atomics with masks (a ConnectX has them, how
+     * it puts them on the wire is not published).
+     */
+    IB_OP_MASKED_CMP_SWAP           = IB_OP(MFR, CMP_SWAP),
+    IB_OP_MASKED_FETCH_ADD          = IB_OP(MFR, FETCH_ADD),
+
     IB_OP_XRC_SEND_FIRST            = IB_OP(XRC, SEND_FIRST),
     IB_OP_XRC_SEND_MIDDLE           = IB_OP(XRC, SEND_MIDDLE),
     IB_OP_XRC_SEND_LAST             = IB_OP(XRC, SEND_LAST),
@@ -307,6 +321,7 @@ enum {
     IB_IS_FIRST         = 1 << 10,  /* message begins with this packet */
     IB_IS_LAST          = 1 << 11,  /* message ends with this packet */
     IB_IS_RESPONSE      = 1 << 12,  /* answers a request */
+    IB_HAS_MASKETH      = 1 << 13,  /* behind AtomicETH */
 };
 
 typedef struct IbOpcodeInfo {
@@ -417,6 +432,7 @@ typedef struct IbPacketInfo {
     uint16_t xrceth;
     uint16_t reth;
     uint16_t atomiceth;
+    uint16_t masketh;
     uint16_t aeth;
     uint16_t atomicacketh;
     uint16_t immdt;
