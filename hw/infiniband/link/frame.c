@@ -41,18 +41,24 @@ static void ib_frame_put_headers(const IbLink *link, uint8_t *frame,
     ib_field_set(h, IB_LH_SEQUENCE, seq);
 }
 
-/* Empty the frame under construction and find the room for packets in it. */
+void ib_frame_open(IbLink *link)
+{
+    link->tx_limit = 0;
+    if (link->frame && !link->sending && !link->pace_full &&
+        link->phys == IB_PHYS_LINK_UP) {
+        /* Credits, and a keep-alive where there are none, always fit. */
+        link->tx_limit = link->tx_size - ib_credit_record_max(link) -
+                         IB_REC_BYTES;
+    }
+}
+
+/* Empty the frame under construction. */
 void ib_frame_reset(IbLink *link)
 {
     link->tx_at = IB_FRAME_HEADERS;
     link->tx_records = 0;
     link->tx_data = false;
-    link->tx_limit = 0;
-    if (link->frame && !link->sending && link->phys == IB_PHYS_LINK_UP) {
-        /* Credits, and a keep-alive where there are none, always fit. */
-        link->tx_limit = link->tx_size - ib_credit_record_max(link) -
-                         IB_REC_BYTES;
-    }
+    ib_frame_open(link);
 }
 
 static void ib_record_put_header(uint8_t *p, uint8_t type, uint8_t flags,
@@ -146,7 +152,7 @@ bool ib_frame_send_control(IbLink *link, uint32_t session, uint32_t peer,
                                               IB_FRAME_HEADERS + IB_REC_BYTES +
                                               len));
     link->sending = false;
-    if (!link->tx_limit) {
+    if (!link->tx_limit && !link->pace_full) {
         /* Answers may have made the link come up meanwhile. */
         ib_frame_reset(link);
         if (link->credit_urgent) {

@@ -136,6 +136,8 @@ typedef struct IbArbPointer {
     int16_t left;                   /* of the entry's weight, blocks */
 } IbArbPointer;
 
+typedef struct IbInject IbInject;
+
 struct IbLink {
     const IbLinkOps *ops;
     void *opaque;
@@ -154,6 +156,8 @@ struct IbLink {
     bool tx_stuck;                  /* packets wait for room, not credits */
     bool crc;
     bool tap;
+    bool tx_special;                /* crc, tap, or paced */
+    bool rx_special;                /* crc, tap, or injection */
     bool trace;
     bool sending;                   /* in send_frame(): frame is taken */
     bool draining;
@@ -192,6 +196,7 @@ struct IbLink {
     bool peer_ready;                /* TS2 seen */
     bool bye_pending;
     bool probe_armed;
+    bool pace_full;                 /* the line is busy until pace_free */
     bool life_armed;                /* next_life is to come */
     bool peer_crc;
     uint8_t peer_port;
@@ -208,6 +213,9 @@ struct IbLink {
     int64_t next_keepalive;
     int64_t next_probe;
     int64_t next_life;              /* a packet may be too old */
+    int64_t pace_free;
+    uint64_t pace_rate;             /* bytes a second; 0: not paced */
+    uint64_t pace_rest;             /* of a ns, times pace_rate */
     int64_t hoq_ns, life_ns;        /* INT64_MAX: for ever */
     int64_t rx_now;                 /* of the frame being read; 0: not asked */
     int64_t last_rx;
@@ -232,6 +240,7 @@ struct IbLink {
     uint32_t arb_high_sent;         /* blocks since low had its turn */
     IbVlArbEntry arb[2][64];
 
+    IbInject *inject;               /* NULL until asked for */
     IbLinkConfig config;
 };
 
@@ -274,6 +283,8 @@ static inline void ib_link_trace(const IbLink *link, const char *event,
     }
 }
 
+/* link.c: after a change of what makes packets special */
+void ib_link_update_special(IbLink *link);
 /* link.c: VLs and lengths that state, OperationalVLs, MTU, tables allow */
 void ib_link_update_open(IbLink *link);
 /* The largest packet that the frames of this session can hold */
@@ -334,7 +345,26 @@ void ib_tx_purge(IbLink *link, uint16_t vls);
 void ib_tx_enqueue(IbLink *link, unsigned vl, IbPacketBuf *buf, uint8_t flags);
 void ib_tx_wait_account(IbLink *link);
 
+/* pace.c */
+void ib_pace_start(IbLink *link);
+/* A packet of @len bytes, LRH to ICRC, goes. */
+void ib_pace_charge(IbLink *link, uint32_t len);
+void ib_pace_resume(IbLink *link, int64_t now);
+
+/* inject.c: what is to happen to a received packet */
+bool ib_inject_on(const IbLink *link);
+bool ib_inject_drop(IbLink *link, unsigned vl);
+bool ib_inject_corrupt(IbLink *link, unsigned vl);
+/* True: it is taken and comes later. */
+bool ib_inject_delay(IbLink *link, IbPacket *packet);
+int64_t ib_inject_due(const IbLink *link);
+void ib_inject_tick(IbLink *link, int64_t now);
+void ib_inject_purge(IbLink *link);
+void ib_inject_free(IbLink *link);
+
 /* frame.c */
+/* Find the room for packets in the frame under construction. */
+void ib_frame_open(IbLink *link);
 void ib_frame_reset(IbLink *link);
 /* Record of @len bytes of content in the frame: where they go. */
 uint8_t *ib_frame_put_record(IbLink *link, uint8_t type, uint8_t flags,

@@ -136,6 +136,7 @@ void ib_link_free(IbLink *link)
     ib_train_down(link, true, false);
     g_clear_pointer(&link->frame, g_free);
     ib_train_rearm(link);
+    ib_inject_free(link);
     link->dead = true;
     ib_packet_pool_unref();
     if (!link->held) {
@@ -289,6 +290,13 @@ IbLinkCounters *ib_link_counters(IbLink *link)
 void ib_link_set_tap(IbLink *link, bool on)
 {
     link->tap = on;
+    ib_link_update_special(link);
+}
+
+void ib_link_update_special(IbLink *link)
+{
+    link->tx_special = link->crc || link->tap || link->pace_rate;
+    link->rx_special = link->crc || link->tap || ib_inject_on(link);
 }
 
 void ib_link_set_trace(IbLink *link, bool on)

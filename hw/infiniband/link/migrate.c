@@ -373,6 +373,8 @@ static void ib_load_prepare(IbLink *link)
     link->bye_pending = false;
     link->tx_wanted = 0;
     ib_life_reset(link);
+    ib_inject_purge(link);
+    link->pace_full = false;
     ib_link_update_open(link);
     ib_frame_reset(link);
 }
@@ -410,6 +412,7 @@ bool ib_link_load(IbLink *link, IbStateReader *r)
     link->training_sent = link->polling_since;
     if (phys == IB_PHYS_LINK_UP) {
         link->crc = link->config.crc || link->peer_crc;
+        ib_pace_start(link);
         link->tx_size = MIN(link->config.max_frame, link->peer_max_frame);
         link->next_keepalive = now;
     }
@@ -425,6 +428,7 @@ bool ib_link_load(IbLink *link, IbStateReader *r)
     link->credit_dirty = (1u << link->config.vl_cap) - 1;
     link->credit_arrived = link->tx_waiting != 0;
     ib_life_changed(link);
+    ib_link_update_special(link);
     ib_train_rearm(link);
     return true;
 }

@@ -52,10 +52,11 @@ static bool ib_rx_overrun(IbLink *link, unsigned vl, uint32_t blocks)
 
 /*
  * The content of a packet record.  Returns the mask of the VL whose receive
- * buffer it passed.
+ * buffer it passed.  @special is rx_special, known when this is compiled.
  */
-static inline uint16_t ib_rx_packet(IbLink *link, const uint8_t *data,
-                                    uint32_t len, unsigned flags)
+static inline __attribute__((always_inline))
+uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
+                      unsigned flags, const bool special)
 {
     IbLinkCounters *c = &link->counters;
     uint32_t record_len = len;
@@ -64,7 +65,7 @@ static inline uint16_t ib_rx_packet(IbLink *link, const uint8_t *data,
     unsigned vl;
     bool overrun;
 
-    if (G_UNLIKELY(link->crc)) {
+    if (special && link->crc) {
         len -= IB_VCRC_BYTES;       /* wraps around when shorter */
     }
     if (G_UNLIKELY(len < IB_PKTLEN_MIN_BYTES || len > IB_PKTLEN_MAX_BYTES ||
@@ -75,16 +76,22 @@ static inline uint16_t ib_rx_packet(IbLink *link, const uint8_t *data,
     }
     vl = ib_lrh_vl(data);
     blocks = ib_packet_blocks(len);
+    if (special && ib_inject_drop(link, vl)) {
+        c->symbol_errors++;
+        ib_link_trace(link, "inject-drop", data, len);
+        return 0;
+    }
     c->rcv_pkts_vl[vl]++;
     c->rcv_data_vl[vl] += len / 4;
     c->multicast_rcv_pkts += ib_lid_is_multicast(ib_lrh_dlid(data));
 
     /* The sender has spent the credits, whatever becomes of the packet. */
     overrun = ib_rx_overrun(link, vl, blocks);
-    if (G_UNLIKELY(link->crc || link->tap)) {
+    if (special) {
         uint16_t vcrc = ib_vcrc(data, len);
 
-        if (link->crc && vcrc != ib_get_be16(data + len)) {
+        if ((link->crc && vcrc != ib_get_be16(data + len)) ||
+            ib_inject_corrupt(link, vl)) {
             ib_rx_error(link, "rcv-vcrc", data, len);
             return 1u << vl;
         }
@@ -127,11 +134,21 @@ static inline uint16_t ib_rx_packet(IbLink *link, const uint8_t *data,
     packet.flags = flags & IB_PACKET_RECORD_FLAGS;
     packet.ingress = link;
     packet.buf = NULL;
+    if (special && ib_inject_delay(link, &packet)) {
+        return 1u << vl;
+    }
     link->ops->receive(link->opaque, &packet);
     if (packet.flags & IB_PACKET_LENT) {
         ib_packet_buf_unref(packet.buf);
     }
     return 1u << vl;
+}
+
+static __attribute__((noinline))
+uint16_t ib_rx_packet_special(IbLink *link, const uint8_t *data,
+                              uint32_t len, unsigned flags)
+{
+    return ib_rx_packet(link, data, len, flags, true);
 }
 
 static void ib_rx_bad_frame(IbLink *link, const char *why)
@@ -161,7 +178,11 @@ static void ib_rx_records(IbLink *link, const uint8_t *at, const uint8_t *end,
         flags = ib_field_get(at, IB_REC_FLAGS);
         switch (ib_field_get(at, IB_REC_TYPE)) {
         case IB_REC_PACKET:
-            touched |= ib_rx_packet(link, at + IB_REC_BYTES, len, flags);
+            touched |= G_UNLIKELY(link->rx_special)
+                       ? ib_rx_packet_special(link, at + IB_REC_BYTES, len,
+                                              flags)
+                       : ib_rx_packet(link, at + IB_REC_BYTES, len, flags,
+                                      false);
             packets = true;
             break;
         case IB_REC_CREDIT:
@@ -201,7 +222,8 @@ void ib_link_settle(IbLink *link)
     }
     link->nested++;
     while (link->phys == IB_PHYS_LINK_UP &&
-           (link->credit_arrived || (link->tx_stuck && !link->cable_busy))) {
+           (link->credit_arrived || (link->tx_stuck && !link->cable_busy &&
+                                    !link->pace_full))) {
         link->credit_arrived = false;
         ib_tx_drain(link);
         if (link->tx_wanted) {

@@ -53,6 +53,10 @@ void ib_train_rearm(IbLink *link)
             if (link->life_armed) {
                 deadline = MIN(deadline, link->next_life);
             }
+            if (link->pace_full) {
+                deadline = MIN(deadline, link->pace_free);
+            }
+            deadline = MIN(deadline, ib_inject_due(link));
             break;
         default:
             break;
@@ -183,7 +187,9 @@ static void ib_train_enter(IbLink *link, uint8_t phys)
     }
     link->peer_ready = false;
     link->probe_armed = false;
+    link->pace_full = false;
     ib_life_reset(link);
+    ib_inject_purge(link);
     link->polling_since = now;
     ib_train_new_session(link);
     ib_link_update_open(link);
@@ -242,6 +248,8 @@ static void ib_train_up(IbLink *link)
     link->phys = IB_PHYS_LINK_UP;
     link->state = IB_PORT_INIT;
     link->crc = link->config.crc || link->peer_crc;
+    ib_pace_start(link);
+    ib_link_update_special(link);
     link->tx_size = MIN(link->config.max_frame, link->peer_max_frame);
     link->last_rx = now;
     link->rx_seen = false;
@@ -447,6 +455,12 @@ static void ib_train_tick(IbLink *link, int64_t now)
     }
     if (link->life_armed && now >= link->next_life) {
         ib_life_tick(link, now);
+    }
+    if (link->pace_full && now >= link->pace_free) {
+        ib_pace_resume(link, now);
+    }
+    if (ib_inject_due(link) <= now) {
+        ib_inject_tick(link, now);
     }
 }
 

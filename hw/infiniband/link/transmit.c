@@ -35,7 +35,7 @@ static inline bool ib_tx_make_room(IbLink *link, IbLinkVl *v, unsigned vl,
            ib_tx_make_room_slow(link, v, vl, len);
 }
 
-/* CRCs, tap: what most cables do without. */
+/* CRCs, tap, a paced line: what most cables do without. */
 static void ib_tx_finish_slow(IbLink *link, uint8_t *p, uint32_t len,
                               uint8_t *flags)
 {
@@ -55,6 +55,9 @@ static void ib_tx_finish_slow(IbLink *link, uint8_t *p, uint32_t len,
     if (link->tap && link->ops->tap) {
         link->ops->tap(link->opaque, true, p, len, ib_vcrc(p, len));
     }
+    if (link->pace_rate) {
+        ib_pace_charge(link, len);
+    }
 }
 
 /* The packet of @len bytes at @p, right behind the frame's end, joins it. */
@@ -65,7 +68,7 @@ static inline void ib_tx_finish(IbLink *link, uint8_t *p, uint32_t len,
 
     ib_lrh_set_vl(p, vl);
     flags &= IB_PACKET_RECORD_FLAGS;
-    if (G_UNLIKELY(link->crc || link->tap)) {
+    if (G_UNLIKELY(link->tx_special)) {
         ib_tx_finish_slow(link, p, len, &flags);
     }
     ib_put_be32(p - IB_REC_BYTES,

@@ -148,6 +148,128 @@ static void ib_cable_set_link(Object *obj, Visitor *v, const char *name,
     }
 }
 
+/* The numbers of IbLinkInject; all end at a million but the seed. */
+static const struct {
+    const char *name;
+    size_t offset;
+    uint32_t max;
+    const char *description;
+} ib_cable_injects[] = {
+#define INJECT(member) offsetof(IbLinkInject, member)
+    { "inject-drop", INJECT(drop), 1000000,
+      "of a million received packets, how many are lost" },
+    { "inject-corrupt", INJECT(corrupt), 1000000,
+      "of a million received packets, how many have a wrong VCRC" },
+    { "inject-delay", INJECT(delay), 1000000,
+      "of a million received packets, how many are late" },
+    { "inject-delay-us", INJECT(delay_us), 1000000,
+      "how late, in microseconds, up to 1000000" },
+    { "inject-seed", INJECT(seed), UINT32_MAX,
+      "same seed, same packets; 0: another each time" },
+#undef INJECT
+};
+
+/* The row of a property whose name was registered from the table. */
+static size_t ib_cable_inject_row(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(ib_cable_injects[i].name, name)) {
+        i++;
+    }
+    return i;
+}
+
+static void ib_cable_get_inject(Object *obj, Visitor *v, const char *name,
+                                void *opaque, Error **errp)
+{
+    IbCable *cable = CABLE(obj, opaque);
+    size_t row = ib_cable_inject_row(name);
+    uint32_t value;
+
+    memcpy(&value, (char *)&cable->inject + ib_cable_injects[row].offset,
+           sizeof(value));
+    visit_type_uint32(v, name, &value, errp);
+}
+
+/* Until a class is named, all packets are meant. */
+static void ib_cable_inject_changed(IbCable *cable)
+{
+    if (!cable->inject_set) {
+        cable->inject_set = true;
+        cable->inject.vls = cable->inject.vls ?: 0xffff;
+    }
+    ib_cable_inject(cable);
+}
+
+static void ib_cable_set_inject(Object *obj, Visitor *v, const char *name,
+                                void *opaque, Error **errp)
+{
+    IbCable *cable = CABLE(obj, opaque);
+    size_t row = ib_cable_inject_row(name);
+    uint32_t value;
+
+    if (!visit_type_uint32(v, name, &value, errp)) {
+        return;
+    }
+    if (value > ib_cable_injects[row].max) {
+        error_setg(errp, "%s must be 0..%u", name, ib_cable_injects[row].max);
+        return;
+    }
+    memcpy((char *)&cable->inject + ib_cable_injects[row].offset, &value,
+           sizeof(value));
+    ib_cable_inject_changed(cable);
+}
+
+/* all, data, or one VL: vl0 to vl15 */
+static void ib_cable_get_class(Object *obj, Visitor *v, const char *name,
+                               void *opaque, Error **errp)
+{
+    uint16_t vls = CABLE(obj, opaque)->inject.vls;
+    g_autofree char *text = NULL;
+
+    if (vls == 0xffff || vls == 0) {
+        text = g_strdup("all");
+    } else if (vls == 0x7fff) {
+        text = g_strdup("data");
+    } else {
+        text = g_strdup_printf("vl%d", ctz32(vls));
+    }
+    ib_cable_get_text(v, name, text, errp);
+}
+
+static void ib_cable_set_class(Object *obj, Visitor *v, const char *name,
+                               void *opaque, Error **errp)
+{
+    IbCable *cable = CABLE(obj, opaque);
+    g_autofree char *text = NULL;
+    unsigned vl;
+
+    if (!visit_type_str(v, name, &text, errp)) {
+        return;
+    }
+    if (!strcmp(text, "all")) {
+        cable->inject.vls = 0xffff;
+    } else if (!strcmp(text, "data")) {
+        cable->inject.vls = 0x7fff;
+    } else {
+        for (vl = 0; vl < IB_VLS; vl++) {
+            g_autofree char *one = g_strdup_printf("vl%u", vl);
+
+            if (!strcmp(text, one)) {
+                break;
+            }
+        }
+        if (vl == IB_VLS) {
+            error_setg(errp, "inject-class must be all, data or vl0..vl15, "
+                       "not '%s'", text);
+            return;
+        }
+        cable->inject.vls = 1u << vl;
+    }
+    ib_cable_inject_changed(cable);
+}
+
 static void ib_cable_get_pcap(Object *obj, Visitor *v, const char *name,
                               void *opaque, Error **errp)
 {
@@ -192,6 +314,9 @@ void ib_cable_properties_add(ObjectClass *oc, size_t offset)
           "Wireshark; empty: none" },
         { "link", "bool", ib_cable_get_link, ib_cable_set_link, NULL,
           "false pulls the cable out, true plugs it in again" },
+        { "inject-class", "str", ib_cable_get_class, ib_cable_set_class,
+          NULL,
+          "which received packets inject-* mean: all, data, or vl0 to vl15" },
         { "state", "str", ib_cable_get_state, NULL, NULL,
           "PortState: down, init, armed or active" },
         { "phys-state", "str", ib_cable_get_phys, NULL, NULL,
@@ -210,5 +335,12 @@ void ib_cable_properties_add(ObjectClass *oc, size_t offset)
                                   GSIZE_TO_POINTER(offset));
         object_class_property_set_description(oc, props[i].name,
                                               props[i].description);
+    }
+    for (i = 0; i < ARRAY_SIZE(ib_cable_injects); i++) {
+        object_class_property_add(oc, ib_cable_injects[i].name, "uint32",
+                                  ib_cable_get_inject, ib_cable_set_inject,
+                                  NULL, GSIZE_TO_POINTER(offset));
+        object_class_property_set_description(
+            oc, ib_cable_injects[i].name, ib_cable_injects[i].description);
     }
 }

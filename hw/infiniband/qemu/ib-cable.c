@@ -216,6 +216,14 @@ bool ib_cable_capture(IbCable *cable, const char *path, Error **errp)
     return true;
 }
 
+/* Nothing is asked of a link before a property is set. */
+void ib_cable_inject(IbCable *cable)
+{
+    if (cable->link && cable->inject_set) {
+        ib_link_set_inject(cable->link, &cable->inject);
+    }
+}
+
 bool ib_cable_plug(IbCable *cable, DeviceState *dev, IbLink *link,
                    Error **errp)
 {
@@ -230,6 +238,7 @@ bool ib_cable_plug(IbCable *cable, DeviceState *dev, IbLink *link,
         cable->link = NULL;
         return false;
     }
+    ib_cable_inject(cable);
     cable->deadline = INT64_MAX;
     cable->timer = timer_new_ns(QEMU_CLOCK_REALTIME, ib_cable_timer, cable);
     cable->nic = ib_new_nic(&ib_cable_net_info, &cable->conf, dev, cable);
@@ -247,6 +256,10 @@ void ib_cable_unplug(IbCable *cable)
     }
     qemu_del_vm_change_state_handler(cable->vm_state);
     ib_link_cable_detach(cable->link);
+    if (cable->inject_set) {
+        /* It was the cable that was bad. */
+        ib_link_set_inject(cable->link, &(IbLinkInject) { 0 });
+    }
     ib_cable_capture(cable, NULL, &error_abort);
     cable->link = NULL;
     timer_free(cable->timer);

@@ -32,6 +32,8 @@ typedef struct IbCable {
     bool waiting;                 /* plugged in once the machine runs */
     VMChangeStateEntry *vm_state;
     bool pulled;                  /* by the property link= */
+    IbLinkInject inject;          /* as its properties say */
+    bool inject_set;              /* any of them was */
     char *pcap_path;
     IbPcap *pcap;
 } IbCable;
@@ -55,12 +57,15 @@ void ib_cable_tap(IbCable *cable, bool tx, const uint8_t *packet, size_t len,
                   uint16_t vcrc);
 /* Capture to a new file at @path from now on; NULL or "" ends the capture. */
 bool ib_cable_capture(IbCable *cable, const char *path, Error **errp);
+/* The properties inject-* have changed. */
+void ib_cable_inject(IbCable *cable);
 /* ns of the clock that deadlines are in. */
 int64_t ib_cable_now(void);
 
 /*
  * Class properties of a device that has an IbCable at @offset: pcap (rw),
- * link (rw bool), and read-only state, phys-state, neighbor, counters.
+ * link (rw bool), inject-* (rw), and read-only state, phys-state, neighbor,
+ * counters.
  */
 void ib_cable_properties_add(ObjectClass *oc, size_t offset);
 

@@ -74,6 +74,9 @@ static const struct {
                    "for a packet of mtu; the smaller of both ends counts" },
     { "crc", "put ICRC and VCRC on the cable and check them (either end may "
              "ask)" },
+    { "rate", "what a port sends at most: off (default), link (what its "
+              "width and speed carry), or 0.1MB/s to 1000000MB/s, or as "
+              "Gb/s" },
     { "keepalive", "interval of an idle cable's frames in ms, 10..60000" },
     { "timeout", "silence on the cable after which the port goes Down in "
                  "ms, more than keepalive, ..600000" },
@@ -101,6 +104,35 @@ static int ib_name_index(const char *const *names, const char *text)
         }
     }
     return -1;
+}
+
+/* Bytes a second of off, link, or a number with its unit. */
+static bool ib_rate_parse(const char *text, uint64_t *rate)
+{
+    char *unit;
+    double value;
+
+    if (!text || !strcmp(text, "off")) {
+        *rate = 0;
+        return true;
+    }
+    if (!strcmp(text, "link")) {
+        *rate = IB_RATE_LINK;
+        return true;
+    }
+    value = g_ascii_strtod(text, &unit);
+    if (!strcmp(unit, "MB/s")) {
+        value *= 1e6;
+    } else if (!strcmp(unit, "Gb/s")) {
+        value *= 1e9 / 8;
+    } else {
+        return false;
+    }
+    if (!(value >= 1e5 && value <= 1e12)) {
+        return false;
+    }
+    *rate = value;
+    return true;
 }
 
 bool ib_link_props_config(const IbLinkProps *props, IbLinkConfig *config,
@@ -163,6 +195,12 @@ bool ib_link_props_config(const IbLinkProps *props, IbLinkConfig *config,
     if (props->timeout <= props->keepalive || props->timeout > 600000) {
         error_setg(errp, "timeout must be %u..600000, not %u",
                    props->keepalive + 1, props->timeout);
+        return false;
+    }
+
+    if (!ib_rate_parse(props->rate, &config->rate)) {
+        error_setg(errp, "rate must be off, link, 0.1MB/s..1000000MB/s or "
+                   "0.0008Gb/s..8000Gb/s, not '%s'", props->rate);
         return false;
     }
 

@@ -33,6 +33,7 @@ typedef struct IbLinkProps {
     uint32_t vl_buffer;           /* bytes a data VL */
     uint32_t max_frame;           /* bytes */
     bool crc;
+    char *rate;                   /* off, link, N MB/s or Gb/s */
     uint32_t keepalive, timeout;  /* ms */
 } IbLinkProps;
 
@@ -44,6 +45,7 @@ typedef struct IbLinkProps {
     DEFINE_PROP_UINT32("vl-buffer", _state, _field.vl_buffer, 256 * 1024), \
     DEFINE_PROP_UINT32("max-frame", _state, _field.max_frame, 65536),     \
     DEFINE_PROP_BOOL("crc", _state, _field.crc, false),                   \
+    DEFINE_PROP_STRING("rate", _state, _field.rate),                      \
     DEFINE_PROP_UINT32("keepalive", _state, _field.keepalive, 200),       \
     DEFINE_PROP_UINT32("timeout", _state, _field.timeout, 3000)
 

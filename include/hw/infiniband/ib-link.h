@@ -92,6 +92,9 @@ typedef struct IbLinkCounters {
     uint64_t frames_sent, frames_received, frames_bad, frames_late;
 } IbLinkCounters;
 
+/* IbLinkConfig.rate: what LinkWidthActive and LinkSpeedActive carry */
+#define IB_RATE_LINK         UINT64_MAX
+
 /* What a node configures before the cable is attached. */
 typedef struct IbLinkConfig {
     uint8_t vl_cap;               /* data VLs implemented: 1, 2, 4, 8 or 15 */
@@ -103,8 +106,8 @@ typedef struct IbLinkConfig {
     uint16_t vl15_packets;        /* depth of the VL15 receive buffer */
     uint32_t max_frame;           /* bytes, 1 KiB .. 64 KiB, offered to peer */
     bool crc;                     /* ask for ICRC and VCRC on this cable */
-    bool switch_port;             /* discards what is late: HOQLife,
-                                     LifeTimeValue, VLStallCount hold */
+    bool switch_port;             /* HOQLife, LifeTimeValue, VLStallCount */
+    uint64_t rate;                /* bytes (LRH to VCRC) a second; 0: any */
     uint32_t keepalive_ms;        /* interval of an idle link's frames */
     uint32_t timeout_ms;          /* silence after which the link is lost */
     uint32_t training_ms;         /* least time from Polling to LinkUp */
@@ -319,6 +322,30 @@ IbLinkCounters *ib_link_counters(IbLink *link);
 
 void ib_link_set_tap(IbLink *link, bool on);
 void ib_link_set_trace(IbLink *link, bool on);
+
+/*
+ * What becomes of packets that the port receives, at random: a share of those
+ * of the VLs in @vls is lost on the cable (a symbol error each), arrives with a
+ * wrong VCRC (PortRcvErrors), or comes @delay_us later, and with it all behind
+ * it on its VL.  Credits, training and the port's own sending are as ever.
+ * A link that goes down or is saved loses the packets that are late.  What was
+ * set outlives a reset and is not saved.
+ */
+typedef struct IbLinkInject {
+    uint32_t drop, corrupt, delay;      /* of a million packets */
+    uint32_t delay_us;                  /* at most 1000000 */
+    uint16_t vls;                       /* mask */
+    uint32_t seed;                      /* 0: one from IbLinkOps.random */
+} IbLinkInject;
+/* False, and nothing changes, when a value is above a million. */
+bool ib_link_set_inject(IbLink *link, const IbLinkInject *inject);
+void ib_link_get_inject(const IbLink *link, IbLinkInject *inject);
+
+/*
+ * Bytes a second that a link of @width (a LinkWidthActive code) and @speed (one
+ * bit as in speed_supported) carries, less its coding; 0: no such speed.
+ */
+uint64_t ib_link_rate(uint8_t width, uint16_t speed);
 
 /* Diagnosis: what the peer told in training; 0 when there is none. */
 uint64_t ib_link_peer_guid(const IbLink *link);
