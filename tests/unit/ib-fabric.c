@@ -16,6 +16,7 @@ struct Fabric {
     int64_t now;
     uint32_t random;
     unsigned nodes;
+    uint8_t host_vls;             /* 0: the default */
     bool direct;
     GPtrArray *switches, *hosts, *ends;
     GQueue frames;
@@ -442,6 +443,9 @@ FabricHost *fabric_add_host(Fabric *f)
 
     link.guid = guid;
     link.port_num = 1;
+    if (f->host_vls) {
+        link.vl_cap = f->host_vls;
+    }
     host->end.host = host;
     host->end.fabric = f;
     host->node_deadline = INT64_MAX;
@@ -619,8 +623,6 @@ void fabric_bring_up(Fabric *f)
         if (end->peer) {
             g_assert_cmpint(ib_link_state(end->link), ==, IB_PORT_INIT);
             g_assert_true(ib_link_set_neighbor_mtu(end->link, IB_MTU_4096));
-            g_assert_true(ib_link_set_operational_vls(end->link,
-                                                      IB_VLS_0_3));
         }
     }
     links_to(f, IB_PORT_ARMED);
@@ -887,6 +889,7 @@ void fabric_star_init(FabricStar *star, unsigned hosts,
     memset(star->lft, IB_LFT_NO_ROUTE, sizeof(star->lft));
     star->fabric = f;
     star->sw = fabric_add_switch(f, config ?: &defaults);
+    f->host_vls = ib_switch_config(star->sw->sw)->link.vl_cap;
     for (i = 0; i < hosts; i++) {
         star->host[i] = fabric_add_host(f);
         fabric_connect(f, &star->host[i]->end, &star->sw->ends[i + 1]);

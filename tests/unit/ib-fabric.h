@@ -182,7 +182,7 @@ void fabric_set_lid(FabricHost *host, const FabricRoute *route, uint16_t lid,
  * LID i + 1, the switch FABRIC_SWITCH_LID; everything up, LinearFDBTop 63.
  */
 #define FABRIC_SWITCH_LID  40
-#define FABRIC_STAR_HOSTS  8
+#define FABRIC_STAR_HOSTS  37
 
 typedef struct FabricStar {
     Fabric *fabric;
@@ -192,7 +192,10 @@ typedef struct FabricStar {
     uint8_t lft[64];              /* as it was set */
 } FabricStar;
 
-/* @config: NULL for @hosts + 1 ports and the defaults. */
+/*
+ * @config: NULL for @hosts + 1 ports and the defaults; the hosts have as many
+ * data VLs as its ports.
+ */
 void fabric_star_init(FabricStar *star, unsigned hosts,
                       const IbSwitchConfig *config);
 void fabric_star_clear(FabricStar *star);
