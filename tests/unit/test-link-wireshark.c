@@ -121,7 +121,10 @@ static char *dissect(const char *path, const char *display,
 static void check(const char *path, const char *display, const char *expected,
                   const char *const *fields)
 {
-    g_autofree char *out = dissect(path, display, fields);
+    g_autofree char *lines = dissect(path, display, fields);
+    /* Wireshark 4.4 has a word for what was 1. */
+    g_auto(GStrv) parts = g_strsplit(lines, "True", -1);
+    g_autofree char *out = g_strjoinv("1", parts);
 
     g_assert_cmpstr(out, ==, expected);
 }

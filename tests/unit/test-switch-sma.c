@@ -49,7 +49,7 @@ static void test_switch_info_layout(void)
     g_assert_cmphex(data[6] << 8 | data[7], ==, 63);        /* lin_top */
     g_assert_cmphex(data[11] & 3, ==, 1);                   /* optimised */
     g_assert_cmphex(data[14] << 8 | data[15], ==, 32);      /* enforce_cap */
-    /* INBOUND_PENFORCE, OUTBOUND_.., FILTER_RAW_IN, .._OUT; no ENHANCED_PORT0 */
+    /* INBOUND_PENFORCE, OUTBOUND_.., FILTER_RAW_IN, .._OUT; no ENHANCED */
     g_assert_cmphex(data[16], ==, 0xf0);                    /* flags */
     g_assert_cmphex(data[18] << 8 | data[19], ==, 0);       /* mcast_top */
     fabric_star_clear(&s);

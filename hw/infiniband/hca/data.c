@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * A request's data is a list of pieces, each in memory behind a key or inline
- * with the request.  Every byte is copied once, by the face, between the guest's
- * memory and the packet where it lies in the frame.
+ * with the request.  Every byte is copied once, by the face, between the
+ * guest's memory and the packet where it lies in the frame.
  */
 #include "hca-internal.h"
 

@@ -202,8 +202,10 @@ void ib_qp_complete_send(IbQp *qp, IbWcStatus status, uint32_t byte_len);
 /* Complete the current entry of a datagram QP with an error; it goes to SQE. */
 void ib_qp_fail_send(IbQp *qp, IbWcStatus status);
 void ib_qp_complete_recv(IbQp *qp, const IbRecvWr *wr, IbWcStatus status);
-/* An error of the receive queue: the entry completes with it (if there is
-   one), the QP goes to ERR. */
+/*
+ * An error of the receive queue: the entry completes with it (if there is
+ * one), the QP goes to ERR.
+ */
 void ib_qp_fail_recv(IbQp *qp, const IbRecvWr *wr, IbWcStatus status);
 
 static inline bool ib_type_is_connected(IbQpType type)
@@ -230,8 +232,10 @@ uint64_t ib_sge_bytes(const IbSge *sge, unsigned num_sge);
 /* Bytes [@offset, @offset + @len) of the list to @to. */
 IbWcStatus ib_sge_gather(IbQp *qp, const IbSge *sge, unsigned num_sge,
                          uint64_t offset, uint8_t *to, uint32_t len);
-/* @from to bytes [@offset, @offset + @len) of the list; IB_WC_LOC_LEN_ERR
-   when it is shorter. */
+/*
+ * @from to bytes [@offset, @offset + @len) of the list; IB_WC_LOC_LEN_ERR
+ * when it is shorter.
+ */
 IbWcStatus ib_sge_scatter(IbQp *qp, const IbSge *sge, unsigned num_sge,
                           uint64_t offset, const uint8_t *from, uint32_t len);
 

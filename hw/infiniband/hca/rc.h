@@ -21,8 +21,10 @@
 #define IB_RC_MAX_ENTRIES    1024
 /* An ACK is asked for at least once in so many packets (a power of 2). */
 #define IB_RC_ACK_EVERY      64
-/* Packets of response that one read request asks for; a longer read is
-   several requests, so that PSNs never wrap into each other. */
+/*
+ * Packets of response that one read request asks for; a longer read is
+ * several requests, so that PSNs never wrap into each other.
+ */
 #define IB_RC_READ_CHUNK     (1u << 20)
 #define IB_RC_MAX_MESSAGE    (1ull << 31)
 /* Least ACK timeout, ns: what a host under load may need to run a peer. */

@@ -239,8 +239,10 @@ typedef struct IbHcaOps {
     /* XRC: the receive queue is that of an SRQ of domain @xrcd. */
     IbPull (*next_recv_xrc)(void *opaque, void *face, uint32_t srqn,
                             IbRecvWr *wr, IbWcStatus *status);
-    /* Once for every entry of both queues, in the order of its queue, also
-       for sends that asked for no completion (without IB_WC_SIGNALED). */
+    /*
+     * Once for every entry of both queues, in the order of its queue, also
+     * for sends that asked for no completion (without IB_WC_SIGNALED).
+     */
     void (*complete)(void *opaque, void *face, const IbCompletion *wc);
     /* IB_WR_LOCAL, when its turn has come. */
     IbWcStatus (*local_op)(void *opaque, void *face, const IbSendWr *wr);
@@ -250,8 +252,10 @@ typedef struct IbHcaOps {
     /* The engine took the QP to @state by itself (SQE, ERR). */
     void (*state_moved)(void *opaque, void *face, IbQpState state);
 
-    /* Memory by key: copy @len bytes at @va to or from host memory.  @rights:
-       0 for local read, else the one IB_ACCESS_* that the use needs. */
+    /*
+     * Memory by key: copy @len bytes at @va to or from host memory.  @rights:
+     * 0 for local read, else the one IB_ACCESS_* that the use needs.
+     */
     IbMemResult (*read)(void *opaque, void *face, uint32_t key, uint64_t va,
                         uint32_t len, unsigned rights, uint8_t *to);
     IbMemResult (*write)(void *opaque, void *face, uint32_t key, uint64_t va,
@@ -259,18 +263,24 @@ typedef struct IbHcaOps {
     /* Check rights over a range without a copy (start of an RDMA). */
     IbMemResult (*check)(void *opaque, void *face, uint32_t key, uint64_t va,
                          uint64_t len, unsigned rights);
-    /* 64-bit atomic at @va: *old gets what was there (host value of the
-       guest's own order); with masks as IBA and mlx4's extended forms.  The
-       result is stored at the requester with write(), little-endian. */
+    /*
+     * 64-bit atomic at @va: *old gets what was there (host value of the
+     * guest's own order); with masks as IBA and mlx4's extended forms.  The
+     * result is stored at the requester with write(), little-endian.
+     */
     IbMemResult (*atomic)(void *opaque, void *face, uint32_t key, uint64_t va,
                           const IbSendWr *operands, uint64_t *old);
-    /* Receivers of a multicast GID: @visit for each QPN attached; skip it
-       when the entry blocks loopback and @own is set. */
+    /*
+     * Receivers of a multicast GID: @visit for each QPN attached; skip it
+     * when the entry blocks loopback and @own is set.
+     */
     void (*multicast)(void *opaque, uint8_t port, const uint8_t dgid[16],
                       bool own, void (*visit)(void *arg, uint32_t qpn),
                       void *arg);
-    /* A batch of work (a frame received, a doorbell) is done: time to raise
-       what was gathered. */
+    /*
+     * A batch of work (a frame received, a doorbell) is done: time to raise
+     * what was gathered.
+     */
     void (*batch_end)(void *opaque);
 } IbHcaOps;
 
@@ -345,14 +355,18 @@ uint32_t ib_qp_sq_psn(const IbQp *qp);
 uint32_t ib_qp_rq_psn(const IbQp *qp);
 uint32_t ib_qp_last_acked_psn(const IbQp *qp);
 
-/* Doorbells: entries may be there.  post_recv matters in ERR (flush) and for
-   RNR'd peers; in other states it is cheap. */
+/*
+ * Doorbells: entries may be there.  post_recv matters in ERR (flush) and for
+ * RNR'd peers; in other states it is cheap.
+ */
 void ib_qp_post_send(IbQp *qp);
 void ib_qp_post_recv(IbQp *qp);
 
 void ib_hca_save(const IbHca *hca, GByteArray *bytes);
-/* The face recreates its QPs (ib_qp_new) before this; false on bytes that do
-   not fit them: the QPs are then in RESET. */
+/*
+ * The face recreates its QPs (ib_qp_new) before this; false on bytes that do
+ * not fit them: the QPs are then in RESET.
+ */
 bool ib_hca_load(IbHca *hca, const void *data, size_t len);
 
 #endif
