@@ -184,5 +184,6 @@ void ib_inject_purge(IbLink *link)
 void ib_inject_free(IbLink *link)
 {
     ib_inject_purge(link);
-    g_clear_pointer(&link->inject, g_free);
+    g_free(link->inject);
+    link->inject = NULL;
 }
