@@ -114,7 +114,6 @@ static const StatusCase statuses[] = {
     /* Classes without an agent */
     { "class-sa", 1, 0x03, 2, 1, 0x01, 0, 0x0c },
     { "class-bm", 1, 0x05, 1, 1, 0x01, 0, 0x0c },
-    { "class-cc", 1, 0x21, 2, 1, 0x01, 0, 0x0c },
     { "class-vendor", 1, 0x0a, 1, 2, 0x01, 0, 0x0c },
     { "class-cm", 1, 0x07, 2, 3, 0x10, 0, NO_REPLY },
     { "class-resp", 1, 0x0a, 1, 0x81, 0x01, 0, NO_REPLY },

@@ -23,12 +23,14 @@
 typedef struct IbTrapTable IbTrapTable;     /* trap.c */
 typedef struct IbPmaPort IbPmaPort;         /* pma.c */
 typedef struct IbSampler IbSampler;         /* pma-samples.c */
+typedef struct IbCcPort IbCcPort;           /* cc.c */
 
 typedef struct IbAgentPort {
     /* End ports only. */
     uint64_t m_key, gid_prefix;
     uint64_t *guids;              /* guid_cap of them, [0] is the port's */
     IbTrapTable *traps;           /* NULL: none sent so far */
+    IbCcPort *cc;                 /* NULL: no congestion control so far */
     int64_t lease_deadline;       /* M_Key lease running out */
     uint32_t capability_mask;
     uint16_t lid, sm_lid, m_key_lease, m_key_violations, qkey_violations;
@@ -67,6 +69,7 @@ struct IbNode {
     int64_t timer_deadline;
     bool port_state_change;
     bool sm_sets_state;           /* inside a Set: no PortStateChange */
+    uint64_t cc_key;              /* of the MAD being answered by cc.c */
 
     /* The SMP being answered. */
     struct {
@@ -164,6 +167,16 @@ int64_t ib_sampler_deadline(const IbSampler *sampler);
 void ib_sampler_timer(IbNode *node, uint8_t port, int64_t now);
 void ib_sampler_save(const IbNode *node, uint8_t port, IbStateWriter *w);
 void ib_sampler_load(IbNode *node, uint8_t port, IbStateReader *r);
+
+/* cc.c; of end ports */
+IbMadVerdict ib_cc_process(IbNode *node, uint8_t in_port, const uint8_t *in,
+                           uint8_t *out);
+int64_t ib_cc_deadline(const IbAgentPort *port);
+void ib_cc_timer(IbNode *node, uint8_t port, int64_t now);
+void ib_cc_free(IbAgentPort *port);
+void ib_cc_save(const IbNode *node, const IbAgentPort *port,
+                IbStateWriter *w);
+void ib_cc_load(IbNode *node, uint8_t port, IbStateReader *r);
 
 /* trap.c */
 void ib_trap_local_changes(IbNode *node, uint8_t port, bool description);

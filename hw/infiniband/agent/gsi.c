@@ -37,6 +37,8 @@ IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
         return ib_sma_process(node, in_port, slid, flags, in, out);
     case IB_CLASS_PERFORMANCE:
         return ib_pma_process(node, in, out);
+    case IB_CLASS_CONGESTION:
+        return ib_cc_process(node, in_port, in, out);
     default:
         return gsi_no_agent(in, out);
     }

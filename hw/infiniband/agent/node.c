@@ -90,6 +90,7 @@ static void node_reset_end_port(IbNode *node, uint8_t num)
     port->subnet_timeout = SUBNET_TIMEOUT_INITIAL;
     port->init_type_reply = 0;
     ib_trap_reset(port);
+    ib_cc_free(port);
 }
 
 static void node_reset_port(IbNode *node, uint8_t num)
@@ -158,6 +159,7 @@ void ib_node_free(IbNode *node)
     for (port = 0; port < node_port_count(node); port++) {
         ib_trap_reset(&node->ports[port]);
         ib_pma_free(&node->ports[port]);
+        ib_cc_free(&node->ports[port]);
         g_free(node->ports[port].pkeys);
         g_free(node->ports[port].guids);
     }
@@ -189,6 +191,7 @@ static int64_t node_port_deadline(const IbAgentPort *port)
     int64_t deadline = MIN(port->lease_deadline, port->late_deadline);
 
     deadline = MIN(deadline, ib_trap_deadline(port));
+    deadline = MIN(deadline, ib_cc_deadline(port));
     return MIN(deadline, ib_sampler_deadline(port->sampler));
 }
 
@@ -219,6 +222,7 @@ void ib_node_timer(IbNode *node)
         ib_sma_late_timer(node, port, now);
         ib_sma_lease_timer(node, port, now);
         ib_trap_timer(node, port, now);
+        ib_cc_timer(node, port, now);
         ib_sampler_timer(node, port, now);
     }
     ib_node_rearm(node);

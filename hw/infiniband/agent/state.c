@@ -10,7 +10,7 @@
 #include "agent-int.h"
 
 #define NODE_TAG      "NODE"
-#define NODE_VERSION  1
+#define NODE_VERSION  2
 
 static void save_end_port(const IbNode *node, const IbAgentPort *p,
                           IbStateWriter *w)
@@ -35,6 +35,7 @@ static void save_end_port(const IbNode *node, const IbAgentPort *p,
     ib_state_put8(w, p->subnet_timeout);
     ib_state_put8(w, p->init_type_reply);
     ib_trap_save(p, w);
+    ib_cc_save(node, p, w);
 }
 
 static void load_end_port(IbNode *node, uint8_t num, IbStateReader *r)
@@ -60,6 +61,7 @@ static void load_end_port(IbNode *node, uint8_t num, IbStateReader *r)
     p->subnet_timeout = ib_state_get8(r);
     p->init_type_reply = ib_state_get8(r);
     ib_trap_load(node, num, r);
+    ib_cc_load(node, num, r);
     if (p->lmc > 7 || p->m_key_protect > 3 || p->sm_sl > 15 ||
         p->subnet_timeout > 31 || p->lid > IB_LID_UCAST_LAST ||
         p->sm_lid > IB_LID_UCAST_LAST) {

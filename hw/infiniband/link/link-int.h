@@ -118,6 +118,7 @@ struct IbTxEntry {
 typedef struct IbLinkVl {
     IbTxEntry *head, *tail;
     uint32_t queued;                /* packets */
+    uint32_t queued_blocks;
     uint32_t own;                   /* ... without ingress */
     uint32_t fctbs;                 /* blocks sent since LinkUp */
     uint32_t fccl;                  /* the peer's limit for it */

@@ -328,3 +328,8 @@ uint32_t ib_link_tx_queued(const IbLink *link, uint8_t vl)
 {
     return vl < IB_VLS ? link->vl[vl].queued : 0;
 }
+
+uint32_t ib_link_tx_queued_blocks(const IbLink *link, uint8_t vl)
+{
+    return vl < IB_VLS ? link->vl[vl].queued_blocks : 0;
+}

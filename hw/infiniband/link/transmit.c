@@ -60,6 +60,21 @@ static void ib_tx_finish_slow(IbLink *link, uint8_t *p, uint32_t len,
     }
 }
 
+/* FECN is in no CRC but the VCRC, which is yet to come (9.2, A10.2). */
+static void ib_tx_set_fecn(uint8_t *p, uint32_t len)
+{
+    size_t bth = IB_LRH_BYTES;
+
+    if (ib_lrh_lnh(p) == IB_LNH_GRH) {
+        bth += IB_GRH_BYTES;
+    } else if (ib_lrh_lnh(p) != IB_LNH_BTH) {
+        return;
+    }
+    if (len >= bth + IB_BTH_BYTES) {
+        ib_field_set(p + bth, IB_BTH_FECN, 1);
+    }
+}
+
 /* The packet of @len bytes at @p, right behind the frame's end, joins it. */
 static inline void ib_tx_finish(IbLink *link, uint8_t *p, uint32_t len,
                                 unsigned vl, uint32_t blocks, uint8_t flags)
@@ -67,6 +82,9 @@ static inline void ib_tx_finish(IbLink *link, uint8_t *p, uint32_t len,
     IbLinkCounters *c = &link->counters;
 
     ib_lrh_set_vl(p, vl);
+    if (G_UNLIKELY(flags & IB_PACKET_FECN)) {
+        ib_tx_set_fecn(p, len);
+    }
     flags &= IB_PACKET_RECORD_FLAGS;
     if (G_UNLIKELY(link->tx_special)) {
         ib_tx_finish_slow(link, p, len, &flags);
@@ -169,7 +187,7 @@ void ib_tx_enqueue(IbLink *link, unsigned vl, IbPacketBuf *buf, uint8_t flags)
 
     entry->next = NULL;
     entry->buf = buf;
-    entry->flags = flags & IB_PACKET_RECORD_FLAGS;
+    entry->flags = flags & (IB_PACKET_RECORD_FLAGS | IB_PACKET_FECN);
     if (v->head) {
         v->tail->next = entry;
     } else {
@@ -180,6 +198,7 @@ void ib_tx_enqueue(IbLink *link, unsigned vl, IbPacketBuf *buf, uint8_t flags)
     }
     v->tail = entry;
     v->queued++;
+    v->queued_blocks += ib_packet_blocks(buf->len);
     v->own += !buf->ingress;
     ib_tx_wait_start(link);
 }
@@ -300,6 +319,7 @@ static IbPacketBuf *ib_tx_pop(IbLink *link, unsigned vl)
         link->tx_waiting &= ~(1u << vl);
     }
     v->queued--;
+    v->queued_blocks -= ib_packet_blocks(buf->len);
     v->own -= !buf->ingress;
     ib_tx_entry_free(entry);
     return buf;

@@ -124,7 +124,10 @@ void ib_enforce_update(IbSwitch *sw, uint8_t num)
 {
     IbSwitchPort *port = &sw->ports[num];
 
-    port->enforce = num ? ib_node_enforcement(sw->node, num) : 0;
+    port->enforce &= ~IB_ENFORCE_ALL;
+    if (num) {
+        port->enforce |= ib_node_enforcement(sw->node, num);
+    }
     port->pkey_in = IB_NO_PKEY;
     port->pkey_out = IB_NO_PKEY;
 }

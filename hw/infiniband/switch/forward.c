@@ -95,13 +95,22 @@ void ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
                     IbPacket *packet, uint8_t vl)
 {
     IbSwitchPort *port = &sw->ports[out];
+    IbTxResult result;
 
-    if (G_UNLIKELY(port->enforce & IB_ENFORCE_OUT) && vl != IB_VL_SM &&
-        !ib_enforce_outbound(sw, in, port, packet)) {
-        return;
+    if (G_UNLIKELY(port->enforce & (IB_ENFORCE_OUT | IB_PORT_MARKS)) &&
+        vl != IB_VL_SM) {
+        if ((port->enforce & IB_ENFORCE_OUT) &&
+            !ib_enforce_outbound(sw, in, port, packet)) {
+            return;
+        }
+        if ((port->enforce & IB_PORT_MARKS) &&
+            ib_congestion_marks(sw, port, packet, vl)) {
+            packet->flags |= IB_PACKET_FECN;
+        }
     }
-    if (G_UNLIKELY(ib_link_transmit(port->link, packet, vl) ==
-                   IB_TX_DISCARDED)) {
+    result = ib_link_transmit(port->link, packet, vl);
+    packet->flags &= ~IB_PACKET_FECN;     /* another port may not mark it */
+    if (G_UNLIKELY(result == IB_TX_DISCARDED)) {
         ib_switch_discard(sw, in, refusal(sw, out, packet, vl), packet);
         return;
     }

@@ -184,5 +184,6 @@ bool ib_switch_load(IbSwitch *sw, const void *data, size_t len)
     ib_switch_update_fdb(sw);
     ib_switch_update_lid(sw);
     ib_enforce_update_all(sw);
+    ib_congestion_update(sw);
     return true;
 }

@@ -23,16 +23,25 @@ typedef struct IbSwitchPort {
     IbLink *link;                 /* NULL for port 0 */
     uint8_t num;
     bool dirty;                   /* is in sw->dirty[] */
-    uint8_t enforce;              /* IB_ENFORCE_* in force, 0 on port 0 */
+    /* IB_ENFORCE_* in force and IB_PORT_MARKS, 0 on port 0 */
+    uint8_t enforce;
     /* The last P_Key that passed, or IB_NO_PKEY; what most packets have. */
     uint32_t pkey_in, pkey_out;
+    /* With IB_PORT_MARKS */
+    uint32_t mark_blocks;         /* from so many in the queue of a VL on .. */
+    uint8_t mark_size;            /* .. packets of so many blocks .. */
+    bool mark_victim;             /* .. also without credits .. */
+    uint16_t mark_rate;           /* .. but each of these only: so many .. */
+    uint16_t mark_left_out;       /* .. between, and still so many */
 } IbSwitchPort;
 
 #define IB_NO_PKEY          0x10000
+#define IB_PORT_MARKS       (1 << 7)      /* packets with FECN */
 
 /* What an IbSwitchPort looks at when a packet comes in, when one goes out. */
 #define IB_ENFORCE_IN       (IB_ENFORCE_PARTITION_IN | IB_ENFORCE_RAW_IN)
 #define IB_ENFORCE_OUT      (IB_ENFORCE_PARTITION_OUT | IB_ENFORCE_RAW_OUT)
+#define IB_ENFORCE_ALL      (IB_ENFORCE_IN | IB_ENFORCE_OUT)
 
 struct IbSwitch {
     /* Read for each packet. */
@@ -180,6 +189,15 @@ void ib_enforce_update_all(IbSwitch *sw);
 /* The keys and addresses of a packet with a BTH, for a trap about it. */
 void ib_enforce_violation(const IbPacket *packet, const IbPacketInfo *info,
                           uint32_t key, IbKeyViolation *violation);
+
+/*
+ * congestion.c: is @packet to be marked on its way out by @out, which has
+ * IB_PORT_MARKS?  If so the log has it.
+ */
+bool ib_congestion_marks(IbSwitch *sw, IbSwitchPort *out,
+                         const IbPacket *packet, uint8_t vl);
+/* After a change of the congestion settings */
+void ib_congestion_update(IbSwitch *sw);
 
 /* ----------------------------------------------------------- port 0, SMA */
 

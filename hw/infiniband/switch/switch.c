@@ -119,6 +119,9 @@ static void node_changed(void *opaque, uint8_t port, uint32_t what)
     if ((what & (IB_CHANGED_PORT | IB_CHANGED_PKEYS)) && sw->node) {
         ib_enforce_update(sw, port);
     }
+    if ((what & IB_CHANGED_CC) && sw->node) {
+        ib_congestion_update(sw);
+    }
 }
 
 static const IbNodeOps node_ops = {
@@ -254,6 +257,7 @@ IbSwitch *ib_switch_new(const IbSwitchConfig *config, const IbSwitchOps *ops,
     make_node(sw);
     ib_switch_update_lid(sw);
     ib_enforce_update_all(sw);
+    ib_congestion_update(sw);
     return sw;
 }
 
@@ -333,6 +337,7 @@ void ib_switch_reset(IbSwitch *sw)
     ib_node_reset(sw->node);
     ib_switch_update_lid(sw);
     ib_enforce_update_all(sw);
+    ib_congestion_update(sw);
 }
 
 /* -------------------------------------------------------- looking at it */

@@ -34,6 +34,7 @@ enum {
     IB_CHANGED_VLARB      = 1 << 7,
     IB_CHANGED_PORT       = 1 << 8,   /* any other PortInfo component */
     IB_CHANGED_DESC       = 1 << 9,
+    IB_CHANGED_CC         = 1 << 10,  /* what to mark, at any port */
 };
 
 typedef struct IbNodeOps {
@@ -155,8 +156,9 @@ enum {
 
 /*
  * Let the agent of the MAD's class answer @in (256 bytes).  SM classes go to
- * the SMA, PerfMgmt to the PMA; a Get or Set of a class that is not there is
- * answered with status 0x000c (IBA Vol.1 13.4.7; what Linux answers, too).
+ * the SMA, PerfMgmt to the PMA, CongestionControl to its own; a Get or Set of
+ * a class that is not there is answered with status 0x000c (IBA Vol.1 13.4.7;
+ * what Linux answers, too).
  * @in_port: the port it arrived on; on a CA 1..num_ports, on a switch any, 0
  * for what port 0 itself sent.  @slid: its source, for M_Key violations and
  * traps.  The SMA leaves hop pointer, paths, TransactionID, DrSLID and
@@ -254,6 +256,20 @@ typedef struct IbKeyViolation {
  */
 void ib_node_key_trap(IbNode *node, uint8_t port, uint16_t trap,
                       const IbKeyViolation *violation);
+
+/* What a switch marks with FECN at a port (IBA Vol.1 annex A10.2.1.1). */
+typedef struct IbCcMarking {
+    uint8_t threshold;            /* 0: nothing; 1: when full .. 15: soon */
+    uint8_t packet_size;          /* not below so many blocks of 64 bytes */
+    uint16_t marking_rate;        /* packets to leave out after each mark */
+    bool victim;                  /* also when the port has no credits */
+} IbCcMarking;
+
+void ib_node_cc_marking(const IbNode *node, uint8_t port,
+                        IbCcMarking *marking);
+/* A packet was marked on its way out through @port: the CongestionLog. */
+void ib_node_cc_marked(IbNode *node, uint8_t port, uint16_t slid,
+                       uint16_t dlid, uint8_t sl);
 
 /* IB_ENFORCE_* that the SM has switched on at @port of a switch. */
 uint8_t ib_node_enforcement(const IbNode *node, uint8_t port);

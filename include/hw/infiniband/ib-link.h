@@ -42,6 +42,8 @@ typedef struct IbPacketBuf IbPacketBuf;
 enum {
     IB_PACKET_NO_ICRC = 1 << 0,   /* ICRC bytes are room only, not computed */
     IB_PACKET_BAD     = 1 << 1,   /* ended with EBP: the receiver discards it */
+    /* Not in the record: ib_link_transmit() sets FECN in what it sends. */
+    IB_PACKET_FECN    = 1 << 2,
 };
 
 /*
@@ -354,6 +356,7 @@ uint8_t ib_link_peer_port(const IbLink *link);
 uint32_t ib_link_rx_occupancy(const IbLink *link, uint8_t vl);
 uint32_t ib_link_tx_credits(const IbLink *link, uint8_t vl);
 uint32_t ib_link_tx_queued(const IbLink *link, uint8_t vl);     /* packets */
+uint32_t ib_link_tx_queued_blocks(const IbLink *link, uint8_t vl);
 
 /*
  * Migration: everything of the link, queued packets included, as bytes of a

@@ -32,8 +32,8 @@ typedef struct IbSwitchConfig {
     uint16_t lids_per_port;       /* random: 0 is no limit */
     uint16_t multicast_fdb_cap;   /* entries, 0..16383; 0: no table */
     uint16_t pkey_cap;            /* entries of port 0 */
-    uint16_t pkey_cap_external;   /* of each external port; 0: the switch does
-                                     not enforce partitions */
+    /* Of each external port; 0: the switch does not enforce partitions. */
+    uint16_t pkey_cap_external;
     bool enhanced_port0;          /* port 0 has an LMC */
     IbLinkConfig link;            /* of every external port; guid and port_num
                                      are filled in */
