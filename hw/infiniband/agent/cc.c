@@ -89,6 +89,23 @@ static IbCcPort *cc_port(IbNode *node, uint8_t num)
     return port->cc;
 }
 
+/* The rows of a switch and of an adapter are theirs alone: see the table. */
+static IbCcSwitch *cc_switch(IbNode *node, uint8_t num)
+{
+    IbCcSwitch *sw = cc_port(node, num)->sw;
+
+    g_assert(sw);
+    return sw;
+}
+
+static IbCcCa *cc_ca(IbNode *node, uint8_t num)
+{
+    IbCcCa *ca = cc_port(node, num)->ca;
+
+    g_assert(ca);
+    return ca;
+}
+
 void ib_cc_free(IbAgentPort *port)
 {
     if (port->cc) {
@@ -136,7 +153,7 @@ void ib_node_cc_marking(const IbNode *node, uint8_t port, IbCcMarking *marking)
 void ib_node_cc_marked(IbNode *node, uint8_t port, uint16_t slid,
                        uint16_t dlid, uint8_t sl)
 {
-    IbCcSwitch *sw = cc_port(node, 0)->sw;
+    IbCcSwitch *sw = cc_switch(node, 0);
 
     if (!sw || port > node->config.num_ports) {
         return;
@@ -253,7 +270,7 @@ static IbSmaStatus get_log(IbNode *node, uint8_t num, uint32_t modifier,
 static IbSmaStatus get_switch_setting(IbNode *node, uint8_t num,
                                       uint32_t modifier, uint8_t *data)
 {
-    const IbCcSwitch *sw = cc_port(node, num)->sw;
+    const IbCcSwitch *sw = cc_switch(node, num);
 
     ib_field_set(data, IB_CC_SWSET_CONTROL_MAP, sw->control_map);
     memcpy(data + IB_CC_SWSET_VICTIM_MASK_OFFSET, sw->victim_mask, 32);
@@ -269,7 +286,7 @@ static IbSmaStatus get_switch_setting(IbNode *node, uint8_t num,
 static IbSmaStatus set_switch_setting(IbNode *node, uint8_t num,
                                       uint32_t modifier, uint8_t *data)
 {
-    IbCcSwitch *sw = cc_port(node, num)->sw;
+    IbCcSwitch *sw = cc_switch(node, num);
     uint32_t map = ib_field_get(data, IB_CC_SWSET_CONTROL_MAP);
 
     sw->control_map = map;
@@ -312,7 +329,7 @@ static bool switch_port_block(const IbNode *node, uint32_t modifier,
 static IbSmaStatus get_switch_port_setting(IbNode *node, uint8_t num,
                                            uint32_t modifier, uint8_t *data)
 {
-    const IbCcSwitch *sw = cc_port(node, num)->sw;
+    const IbCcSwitch *sw = cc_switch(node, num);
     unsigned first, count, i;
 
     if (!switch_port_block(node, modifier, &first, &count)) {
@@ -334,7 +351,7 @@ static IbSmaStatus get_switch_port_setting(IbNode *node, uint8_t num,
 static IbSmaStatus set_switch_port_setting(IbNode *node, uint8_t num,
                                            uint32_t modifier, uint8_t *data)
 {
-    IbCcSwitch *sw = cc_port(node, num)->sw;
+    IbCcSwitch *sw = cc_switch(node, num);
     unsigned first, count, i;
 
     if (!switch_port_block(node, modifier, &first, &count)) {
@@ -365,7 +382,7 @@ static IbSmaStatus set_switch_port_setting(IbNode *node, uint8_t num,
 static IbSmaStatus get_ca_setting(IbNode *node, uint8_t num,
                                   uint32_t modifier, uint8_t *data)
 {
-    const IbCcCa *ca = cc_port(node, num)->ca;
+    const IbCcCa *ca = cc_ca(node, num);
     unsigned sl;
 
     ib_field_set(data, IB_CC_CASET_PORT_CONTROL, ca->port_control);
@@ -385,7 +402,7 @@ static IbSmaStatus get_ca_setting(IbNode *node, uint8_t num,
 static IbSmaStatus set_ca_setting(IbNode *node, uint8_t num,
                                   uint32_t modifier, uint8_t *data)
 {
-    IbCcCa *ca = cc_port(node, num)->ca;
+    IbCcCa *ca = cc_ca(node, num);
     unsigned sl;
 
     ca->port_control = ib_field_get(data, IB_CC_CASET_PORT_CONTROL);
@@ -406,7 +423,7 @@ static IbSmaStatus set_ca_setting(IbNode *node, uint8_t num,
 static IbSmaStatus get_table(IbNode *node, uint8_t num, uint32_t modifier,
                              uint8_t *data)
 {
-    const IbCcCa *ca = cc_port(node, num)->ca;
+    const IbCcCa *ca = cc_ca(node, num);
     unsigned i;
 
     if (modifier >= CCT_BLOCKS) {
@@ -425,7 +442,7 @@ static IbSmaStatus get_table(IbNode *node, uint8_t num, uint32_t modifier,
 static IbSmaStatus set_table(IbNode *node, uint8_t num, uint32_t modifier,
                              uint8_t *data)
 {
-    IbCcCa *ca = cc_port(node, num)->ca;
+    IbCcCa *ca = cc_ca(node, num);
     uint16_t limit = ib_field_get(data, IB_CC_TABLE_CCTI_LIMIT);
     unsigned i;
 
@@ -720,9 +737,9 @@ void ib_cc_load(IbNode *node, uint8_t num, IbStateReader *r)
     cc->violations = ib_state_get16(r);
     cc->protect = ib_state_get8(r);
     cc->lease_expired = ib_state_get8(r);
-    if (cc->sw) {
-        load_switch(node, cc->sw, r);
+    if (ib_node_is_switch(node)) {
+        load_switch(node, cc_switch(node, num), r);
     } else {
-        load_ca(cc->ca, r);
+        load_ca(cc_ca(node, num), r);
     }
 }

@@ -71,7 +71,8 @@ static const struct {
     { "vls", "data virtual lanes: 1, 2, 4, 8 or 15" },
     { "vl-buffer", "receive buffer of one data VL in bytes, 8192..8388608" },
     { "max-frame", "largest frame on the cable in bytes, 1024..65536, with "
-                   "room for a packet of mtu; the smaller of both ends counts" },
+                   "room for a packet of mtu; the smaller of both ends "
+                   "counts" },
     { "crc", "put ICRC and VCRC on the cable and check them (either end may "
              "ask)" },
     { "rate", "what a port sends at most: off (default), link (what its "

@@ -58,8 +58,8 @@ typedef struct IbNodeConfig {
     uint8_t node_type;            /* IB_NODE_TYPE_CA or _SWITCH */
     uint8_t num_ports;            /* external ports, 1..254 */
     uint64_t system_guid, node_guid;
-    uint64_t port_guid;           /* CA: of port 1, port n is +n-1;
-                                     switch: of port 0 */
+    uint64_t port_guid;           /* CA: of port 1, port n is +n-1; switch: */
+                                  /* of port 0 */
     uint32_t vendor_id;           /* 24 bits, an OUI */
     uint16_t device_id;
     uint32_t revision;
@@ -67,15 +67,15 @@ typedef struct IbNodeConfig {
     uint16_t pkey_cap;            /* entries of each CA port / switch port 0 */
     uint16_t pkey_cap_external;   /* of each external port of a switch */
     uint8_t guid_cap;             /* entries of each CA port / switch port 0 */
-    uint32_t capability_mask;     /* PortInfo.CapabilityMask, initial; the
-                                     bits of speeds follow links[], here and
-                                     in CapabilityMask2 */
+    uint32_t capability_mask;     /* PortInfo.CapabilityMask, initial; the */
+                                  /* bits of speeds follow links[], here and */
+                                  /* in CapabilityMask2 */
     uint16_t capability_mask2;
     bool enhanced_port0;          /* SwitchInfo.EnhancedPort0 */
-    bool optimized_sl2vl;         /* SwitchInfo's
-                                     OptimizedSLtoVLMappingProgramming */
-    uint8_t enforcement;          /* IB_ENFORCE_* that the switch implements;
-                                     other bits are ignored in a Set */
+    bool optimized_sl2vl;         /* SwitchInfo's */
+                                  /* OptimizedSLtoVLMappingProgramming */
+    uint8_t enforcement;          /* IB_ENFORCE_* that the switch implements; */
+                                  /* other bits are ignored in a Set */
 } IbNodeConfig;
 
 /*
@@ -178,8 +178,8 @@ typedef enum IbSmiAction {
 typedef struct IbSmiResult {
     IbSmiAction action;
     uint8_t out_port;             /* IB_SMI_FORWARD: 0..num_ports */
-    bool lid_routed;              /* leaves the directed part: forward to
-                                     @dlid by the forwarding table */
+    bool lid_routed;              /* leaves the directed part: forward to */
+                                  /* @dlid by the forwarding table */
     uint16_t slid, dlid;          /* LRH for the next hop */
 } IbSmiResult;
 

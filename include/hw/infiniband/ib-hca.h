@@ -109,19 +109,19 @@ typedef enum IbWrOpcode {
     IB_WR_RDMA_WRITE, IB_WR_RDMA_WRITE_IMM, IB_WR_RDMA_READ,
     IB_WR_CMP_SWAP, IB_WR_FETCH_ADD,
     IB_WR_MASKED_CMP_SWAP, IB_WR_MASKED_FETCH_ADD,      /* RC */
-    IB_WR_LOCAL,                  /* the face's own: fast register, local
-                                     invalidate, bind; done by local_op() in
-                                     the order of the queue */
-    IB_WR_RAW,                    /* the data is a packet, LRH to the room for
-                                     the ICRC (QP0, QP1) */
+    IB_WR_LOCAL,                  /* the face's own: fast register, local */
+                                  /* invalidate, bind; done by local_op() in */
+                                  /* the order of the queue */
+    IB_WR_RAW,                    /* the data is a packet, LRH to the room */
+                                  /* for the ICRC (QP0, QP1) */
 } IbWrOpcode;
 
 enum {
     IB_WR_SIGNALED   = 1 << 0,
     IB_WR_SOLICITED  = 1 << 1,
     IB_WR_FENCE      = 1 << 2,
-    IB_WR_RAW_SLID   = 1 << 3,    /* IB_WR_RAW: SLID is in the packet, else the
-                                     engine fills LID | path bits given */
+    IB_WR_RAW_SLID   = 1 << 3,    /* IB_WR_RAW: SLID is in the packet, else */
+                                  /* the engine fills LID | path bits given */
     IB_WR_RAW_VL15   = 1 << 4,
 };
 
@@ -157,8 +157,8 @@ typedef struct IbRecvWr {
 typedef enum IbPull {
     IB_PULL_OK,
     IB_PULL_EMPTY,
-    IB_PULL_ERROR,                /* the entry itself is bad: @wr->id is set,
-                                     status in *status; the QP fails */
+    IB_PULL_ERROR,                /* the entry itself is bad: @wr->id is set, */
+                                  /* status in *status; the QP fails */
 } IbPull;
 
 enum {

@@ -84,9 +84,9 @@ typedef struct IbLinkCounters {
     uint64_t local_link_integrity_errors;
     uint64_t excessive_buffer_overruns;     /* the peer ignored its credits */
     uint64_t vl15_dropped;
-    uint64_t xmit_wait;                     /* ticks of 1 us with data queued
-                                               and nothing sent; counted when
-                                               the next frame goes */
+    uint64_t xmit_wait;                     /* ticks of 1 us with data queued */
+                                            /* and nothing sent; counted when */
+                                            /* the next frame goes */
     uint64_t xmit_data_vl[IB_VLS], rcv_data_vl[IB_VLS];     /* words */
     uint64_t xmit_pkts_vl[IB_VLS], rcv_pkts_vl[IB_VLS];
     uint64_t xmit_wait_vl[IB_VLS];
@@ -102,8 +102,8 @@ typedef struct IbLinkConfig {
     uint8_t vl_cap;               /* data VLs implemented: 1, 2, 4, 8 or 15 */
     uint8_t mtu_cap;              /* IB_MTU_256 .. IB_MTU_4096 (codes 1..5) */
     uint8_t width_supported;      /* PortInfo codes */
-    uint16_t speed_supported;     /* low 4 bits LinkSpeedSupported, bits 4..
-                                     LinkSpeedExtSupported */
+    uint16_t speed_supported;     /* low 4 bits LinkSpeedSupported, bits 4.. */
+                                  /* LinkSpeedExtSupported */
     uint32_t rx_buffer;           /* bytes of receive buffer of one data VL */
     uint16_t vl15_packets;        /* depth of the VL15 receive buffer */
     uint32_t max_frame;           /* bytes, 1 KiB .. 64 KiB, offered to peer */
@@ -120,8 +120,8 @@ typedef struct IbLinkConfig {
 typedef enum IbCableResult {
     IB_CABLE_READY,               /* taken; more may follow */
     IB_CABLE_BUSY,                /* taken; none more until _cable_ready() */
-    IB_CABLE_GONE,                /* not taken: nothing at the other end now;
-                                     silence, not this, takes the link down */
+    IB_CABLE_GONE,                /* not taken: nothing at the other end now; */
+                                  /* silence, not this, takes the link down */
 } IbCableResult;
 
 typedef struct IbLinkOps {
@@ -214,8 +214,8 @@ void ib_link_timer(IbLink *link);
 typedef enum IbTxResult {
     IB_TX_SENT,                   /* in the frame under construction */
     IB_TX_QUEUED,                 /* held in its VL's queue */
-    IB_TX_DISCARDED,              /* port not in a state to send it, or over
-                                     NeighborMTU: counted, with its reason */
+    IB_TX_DISCARDED,              /* port not in a state to send it, or over */
+                                  /* NeighborMTU: counted, with its reason */
 } IbTxResult;
 
 /*

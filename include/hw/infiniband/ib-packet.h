@@ -117,8 +117,8 @@
 
 /* Masks of a masked atomic: IB_OP_MASKED_CMP_SWAP, IB_OP_MASKED_FETCH_ADD */
 #define IB_MASKETH_BYTES        16
-#define IB_MASKETH_SWAPDT_OFFSET    0   /* of the number to add: top bits of
-                                           its fields */
+#define IB_MASKETH_SWAPDT_OFFSET    0   /* of the number to add: top bits of */
+                                        /* its fields */
 #define IB_MASKETH_CMPDT_OFFSET     8
 
 /* ACK Extended Transport Header (9.3.5) */

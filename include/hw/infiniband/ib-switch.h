@@ -35,8 +35,8 @@ typedef struct IbSwitchConfig {
     /* Of each external port; 0: the switch does not enforce partitions. */
     uint16_t pkey_cap_external;
     bool enhanced_port0;          /* port 0 has an LMC */
-    IbLinkConfig link;            /* of every external port; guid and port_num
-                                     are filled in */
+    IbLinkConfig link;            /* of every external port; guid and */
+                                  /* port_num are filled in */
 } IbSwitchConfig;
 
 /* Why a packet went no further.  Order is ABI of the QOM property and trace. */
