@@ -172,6 +172,14 @@ static void sw_port_state_changed(void *opaque, uint8_t port,
     s->changes++;
 }
 
+static bool sw_host_receive(void *opaque, uint8_t in_port,
+                            const IbPacket *packet)
+{
+    FabricSwitch *s = opaque;
+
+    return s->processor && s->processor(s, in_port, packet);
+}
+
 static const IbSwitchOps sw_ops = {
     .now = sw_now,
     .random = sw_random,
@@ -179,6 +187,7 @@ static const IbSwitchOps sw_ops = {
     .set_timer = sw_set_timer,
     .send_frame = sw_send_frame,
     .port_state_changed = sw_port_state_changed,
+    .host_receive = sw_host_receive,
 };
 
 static IbLinkConfig link_config(void)

@@ -58,6 +58,10 @@ struct FabricSwitch {
     /* Of the last state change, and how many. */
     uint8_t changed_port, changed_old, changed_new;
     unsigned changes;
+    /* The processor behind port 0: IbSwitchOps.host_receive. */
+    bool (*processor)(FabricSwitch *sw, uint8_t in_port,
+                      const IbPacket *packet);
+    void *opaque;
 };
 
 /* A channel adapter's port: it keeps data packets, answers SMPs. */

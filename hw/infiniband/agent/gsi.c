@@ -23,6 +23,14 @@ static IbMadVerdict gsi_no_agent(const uint8_t *in, uint8_t *out)
     return IB_MAD_REPLY;
 }
 
+bool ib_node_has_agent(uint8_t mgmt_class)
+{
+    return mgmt_class == IB_CLASS_SUBN_LID_ROUTED ||
+           mgmt_class == IB_CLASS_SUBN_DIRECTED_ROUTE ||
+           mgmt_class == IB_CLASS_PERFORMANCE ||
+           mgmt_class == IB_CLASS_CONGESTION;
+}
+
 IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
                                  unsigned flags, const uint8_t *in,
                                  uint8_t *out)

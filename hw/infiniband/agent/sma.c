@@ -175,6 +175,19 @@ static IbSmaStatus sma_do(IbNode *node, uint8_t in_port, const uint8_t *in,
     return row->get(node, in_port, modifier, data, node->opaque);
 }
 
+IbSmaStatus ib_node_attribute(IbNode *node, bool set, uint16_t id,
+                              uint32_t modifier, uint8_t *data)
+{
+    uint8_t smp[IB_MAD_BYTES];
+
+    ib_mad_init(smp, IB_CLASS_SUBN_LID_ROUTED, IB_CLASS_VERSION_SUBN,
+                set ? IB_METHOD_SET : IB_METHOD_GET, 0, id, modifier);
+    node->smp.m_key = 0;
+    node->smp.any_m_key = true;
+    node->smp.show_m_key = true;
+    return sma_do(node, ib_node_first_end_port(node), smp, data);
+}
+
 static bool sma_version_ok(const uint8_t *in)
 {
     return ib_field_get(in, IB_MAD_BASE_VERSION) == IB_MAD_BASE_VERSION_1 &&

@@ -91,7 +91,7 @@ static IbDiscard refusal(const IbSwitch *sw, uint8_t out,
     return IB_DISCARD_MTU;
 }
 
-void ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
+bool ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
                     IbPacket *packet, uint8_t vl)
 {
     IbSwitchPort *port = &sw->ports[out];
@@ -101,7 +101,7 @@ void ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
         vl != IB_VL_SM) {
         if ((port->enforce & IB_ENFORCE_OUT) &&
             !ib_enforce_outbound(sw, in, port, packet)) {
-            return;
+            return false;
         }
         if ((port->enforce & IB_PORT_MARKS) &&
             ib_congestion_marks(sw, port, packet, vl)) {
@@ -112,13 +112,14 @@ void ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
     packet->flags &= ~IB_PACKET_FECN;     /* another port may not mark it */
     if (G_UNLIKELY(result == IB_TX_DISCARDED)) {
         ib_switch_discard(sw, in, refusal(sw, out, packet, vl), packet);
-        return;
+        return false;
     }
     if (!port->dirty) {
         port->dirty = true;
         sw->dirty[sw->dirty_count++] = out;
     }
     trace_packet(sw, in, out, packet);
+    return true;
 }
 
 /*
@@ -136,7 +137,7 @@ void ib_switch_flush(IbSwitch *sw)
 }
 
 /* VL15 stays VL15; a data packet's VL is the exit port's map's (7.6.6). */
-static inline void forward(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
+static inline bool forward(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
                            IbPacket *packet)
 {
     uint8_t vl = IB_VL_SM;
@@ -145,10 +146,16 @@ static inline void forward(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
         vl = ib_sl2vl(sw->sl2vl, in->num, out)[ib_lrh_sl(packet->data)];
         if (G_UNLIKELY(vl == IB_VL_SM)) {
             ib_switch_discard(sw, in, IB_DISCARD_SL2VL, packet);
-            return;
+            return false;
         }
     }
-    ib_switch_emit(sw, in, out, packet, vl);
+    return ib_switch_emit(sw, in, out, packet, vl);
+}
+
+bool ib_switch_forward(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
+                       IbPacket *packet)
+{
+    return forward(sw, in, out, packet);
 }
 
 uint8_t ib_switch_route(IbSwitch *sw, const IbSwitchPort *in,
@@ -225,7 +232,7 @@ static void multicast_default(IbSwitch *sw, IbSwitchPort *in,
  * A copy to each port of the mask but the one it came from.  Links that have
  * to wait share one buffer (ib_packet_hold()).
  */
-static void multicast(IbSwitch *sw, IbSwitchPort *in, IbPacket *packet)
+void ib_switch_multicast(IbSwitch *sw, IbSwitchPort *in, IbPacket *packet)
 {
     const uint64_t *mask;
     uint64_t any = 0, sent = 0;
@@ -271,7 +278,7 @@ static void G_GNUC_NO_INLINE receive_other(IbSwitch *sw, IbSwitchPort *in,
     uint8_t out;
 
     if (ib_lid_is_multicast(dlid)) {
-        multicast(sw, in, packet);
+        ib_switch_multicast(sw, in, packet);
         return;
     }
     out = ib_switch_route(sw, in, dlid, &why);

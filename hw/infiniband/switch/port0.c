@@ -10,9 +10,6 @@
  */
 #include "switch-int.h"
 
-#define MAD_PACKET_MAX (IB_LRH_BYTES + IB_GRH_BYTES + IB_BTH_BYTES + \
-                        IB_DETH_BYTES + IB_MAD_BYTES + 4)
-
 static void trace_mad(IbSwitch *sw, uint8_t port, bool out,
                       const uint8_t *mad)
 {
@@ -21,7 +18,7 @@ static void trace_mad(IbSwitch *sw, uint8_t port, bool out,
     }
 }
 
-/* Port 0 has no link to count for it; it takes and sends unicast only. */
+/* Port 0 has no link to count for it; its agents know unicast only. */
 static void count_received(IbSwitch *sw, const IbPacket *packet)
 {
     IbLinkCounters *c = ib_node_counters(sw->node, 0);
@@ -31,32 +28,42 @@ static void count_received(IbSwitch *sw, const IbPacket *packet)
     c->rcv_data += packet->len / 4;
 }
 
-static void count_sent(IbSwitch *sw, size_t len)
+void ib_port0_count_sent(IbSwitch *sw, size_t len, bool multicast)
 {
     IbLinkCounters *c = ib_node_counters(sw->node, 0);
 
     c->xmit_pkts++;
-    c->unicast_xmit_pkts++;
+    if (multicast) {
+        c->multicast_xmit_pkts++;
+    } else {
+        c->unicast_xmit_pkts++;
+    }
     c->xmit_data += len / 4;
 }
 
-/* Send a packet of port 0's own, made in @buf, through port @out. */
-static void send_packet(IbSwitch *sw, uint8_t out, uint8_t *buf, size_t len,
-                        uint8_t vl)
+void ib_port0_flush(IbSwitch *sw)
 {
-    IbPacket packet = { .data = buf, .len = len, .vl = vl };
-
-    ib_switch_emit(sw, &sw->ports[0], out, &packet, vl);
     if (!sw->receiving) {
         ib_switch_flush(sw);
     }
 }
 
-static void send_mad(IbSwitch *sw, uint8_t out, unsigned qpn,
+/* Send a packet of port 0's own, made in @buf, through port @out. */
+static bool send_packet(IbSwitch *sw, uint8_t out, uint8_t *buf, size_t len,
+                        uint8_t vl)
+{
+    IbPacket packet = { .data = buf, .len = len, .vl = vl };
+    bool sent = ib_switch_emit(sw, &sw->ports[0], out, &packet, vl);
+
+    ib_port0_flush(sw);
+    return sent;
+}
+
+static bool send_mad(IbSwitch *sw, uint8_t out, unsigned qpn,
                      const IbPacketRoute *route, uint16_t pkey, uint32_t qkey,
                      uint32_t dest_qpn, const uint8_t *mad)
 {
-    uint8_t buf[MAD_PACKET_MAX];
+    uint8_t buf[IB_PORT0_MAD_PACKET_MAX];
     IbPacketBth bth = {
         .opcode = IB_OP_UD_SEND_ONLY,
         .pkey = pkey,
@@ -70,13 +77,13 @@ static void send_mad(IbSwitch *sw, uint8_t out, unsigned qpn,
     memcpy(buf + at, mad, IB_MAD_BYTES);
     len = ib_packet_seal(buf, true);
     trace_mad(sw, out, true, mad);
-    count_sent(sw, len);
-    send_packet(sw, out, buf, len, route->vl);
+    ib_port0_count_sent(sw, len, false);
+    return send_packet(sw, out, buf, len, route->vl);
 }
 
 /* P_Keys mean nothing on QP0 (14.2.1.1); both Q_Keys are 0. */
-static void send_smp(IbSwitch *sw, uint8_t out, uint8_t sl, uint16_t slid,
-                     uint16_t dlid, const uint8_t *smp)
+bool ib_port0_send_smp_from(IbSwitch *sw, uint8_t out, uint8_t sl,
+                            uint16_t slid, uint16_t dlid, const uint8_t *smp)
 {
     IbPacketRoute route = {
         .vl = IB_VL_SM,
@@ -85,8 +92,19 @@ static void send_smp(IbSwitch *sw, uint8_t out, uint8_t sl, uint16_t slid,
         .dlid = dlid,
     };
 
-    send_mad(sw, out, IB_QPN_SMI, &route, IB_PKEY_DEFAULT, 0, IB_QPN_SMI,
-             smp);
+    return send_mad(sw, out, IB_QPN_SMI, &route, IB_PKEY_DEFAULT, 0,
+                    IB_QPN_SMI, smp);
+}
+
+bool ib_port0_send_gmp(IbSwitch *sw, uint8_t out, const IbPacketRoute *route,
+                       uint16_t pkey, uint32_t dest_qpn, const uint8_t *gmp)
+{
+    if (route->vl == IB_VL_SM) {
+        sw->discards[IB_DISCARD_SL2VL]++;
+        return false;
+    }
+    return send_mad(sw, out, IB_QPN_GSI, route, pkey, IB_QKEY_WELL_KNOWN,
+                    dest_qpn, gmp);
 }
 
 /*
@@ -108,10 +126,17 @@ void ib_port0_send_smp(void *opaque, uint8_t port, const uint8_t *mad,
                        uint16_t dlid, uint8_t sl)
 {
     IbSwitch *sw = opaque;
-    uint8_t out = own_route(sw, dlid);
+    uint8_t out;
 
+    if (sw->host & IB_HOST_SMPS) {
+        return;                   /* its SMA speaks for the node */
+    }
+    if (ib_switch_own_lid(sw, dlid) && ib_host_give_trap(sw, sl, mad)) {
+        return;
+    }
+    out = own_route(sw, dlid);
     if (out != IB_NO_PORT) {
-        send_smp(sw, out, sl, sw->own_lid, dlid, mad);
+        ib_port0_send_smp_from(sw, out, sl, sw->own_lid, dlid, mad);
     }
 }
 
@@ -123,7 +148,7 @@ static void relay_smp(IbSwitch *sw, uint8_t out, const IbPacket *packet,
                       const IbPacketInfo *info, const IbSmiResult *smi,
                       const uint8_t *smp)
 {
-    uint8_t buf[MAD_PACKET_MAX];
+    uint8_t buf[IB_PORT0_MAD_PACKET_MAX];
 
     memcpy(buf, packet->data, packet->len);
     memcpy(buf + info->payload, smp, IB_MAD_BYTES);
@@ -151,7 +176,7 @@ static uint8_t smi_out_port(IbSwitch *sw, const IbSwitchPort *in,
 
 /* An SMP for this node's SMA.  @smp may be changed. */
 static void smp_local(IbSwitch *sw, IbSwitchPort *in, const IbPacket *packet,
-                      uint8_t *smp)
+                      const IbPacketInfo *info, uint8_t *smp)
 {
     const uint8_t *lrh = packet->data;
     uint8_t sl = ib_lrh_sl(lrh);
@@ -164,6 +189,10 @@ static void smp_local(IbSwitch *sw, IbSwitchPort *in, const IbPacket *packet,
 
     trace_mad(sw, in->num, false, smp);
     count_received(sw, packet);
+    if (G_UNLIKELY(sw->host) && ib_host_takes(sw, smp)) {
+        ib_host_give_mad(sw, in->num, packet, info->payload, smp);
+        return;
+    }
     verdict = ib_node_process_mad(sw->node, in->num, ib_lrh_slid(lrh), 0,
                                   smp, reply);
     if (verdict == IB_MAD_DROPPED) {
@@ -175,9 +204,9 @@ static void smp_local(IbSwitch *sw, IbSwitchPort *in, const IbPacket *packet,
     if (ib_field_get(reply, IB_MAD_MGMT_CLASS) ==
         IB_CLASS_SUBN_LID_ROUTED) {
         /* Out where it came in; the next switch has a route or not. */
-        send_smp(sw, in->num, sl,
-                 dlid == IB_LID_PERMISSIVE ? sw->own_lid : dlid,
-                 ib_lrh_slid(lrh), reply);
+        ib_port0_send_smp_from(sw, in->num, sl,
+                               dlid == IB_LID_PERMISSIVE ? sw->own_lid : dlid,
+                               ib_lrh_slid(lrh), reply);
         return;
     }
     smi = ib_smi_reply(sw->node, in->num, ib_lrh_slid(lrh), reply);
@@ -193,7 +222,7 @@ static void smp_local(IbSwitch *sw, IbSwitchPort *in, const IbPacket *packet,
         ib_switch_discard(sw, in, why, packet);
         return;
     }
-    send_smp(sw, out, sl, smi.slid, smi.dlid, reply);
+    ib_port0_send_smp_from(sw, out, sl, smi.slid, smi.dlid, reply);
 }
 
 /* A packet to QP0 or QP1 with a key that is not theirs (10.2.4, 10.9.3). */
@@ -238,13 +267,13 @@ static void receive_smp(IbSwitch *sw, IbSwitchPort *in,
     }
     memcpy(smp, packet->data + info->payload, IB_MAD_BYTES);
     if (ib_field_get(smp, IB_MAD_MGMT_CLASS) == IB_CLASS_SUBN_LID_ROUTED) {
-        smp_local(sw, in, packet, smp);
+        smp_local(sw, in, packet, info, smp);
         return;
     }
     smi = ib_smi_process(sw->node, in->num, smp);
     switch (smi.action) {
     case IB_SMI_LOCAL:
-        smp_local(sw, in, packet, smp);
+        smp_local(sw, in, packet, info, smp);
         return;
     case IB_SMI_FORWARD:
         out = smi_out_port(sw, in, &smi, &why);
@@ -327,6 +356,11 @@ static void receive_gmp(IbSwitch *sw, IbSwitchPort *in,
     }
     trace_mad(sw, in->num, false, data + info->payload);
     count_received(sw, packet);
+    if (G_UNLIKELY(sw->host) && ib_host_takes(sw, data + info->payload)) {
+        ib_host_give_mad(sw, in->num, packet, info->payload,
+                         data + info->payload);
+        return;
+    }
     verdict = ib_node_process_mad(sw->node, in->num, ib_lrh_slid(data), 0,
                                   data + info->payload, reply);
     if (verdict != IB_MAD_REPLY) {
@@ -342,9 +376,8 @@ static void receive_gmp(IbSwitch *sw, IbSwitchPort *in,
         ib_switch_discard(sw, &sw->ports[0], IB_DISCARD_SL2VL, packet);
         return;
     }
-    send_mad(sw, out, IB_QPN_GSI, &route,
-             ib_node_pkey(sw->node, 0, pkey_index), IB_QKEY_WELL_KNOWN,
-             ib_field_get(data + info->deth, IB_DETH_SQPN), reply);
+    ib_port0_send_gmp(sw, out, &route, ib_node_pkey(sw->node, 0, pkey_index),
+                      ib_field_get(data + info->deth, IB_DETH_SQPN), reply);
 }
 
 void ib_port0_receive(IbSwitch *sw, IbSwitchPort *in, IbPacket *packet)
@@ -373,6 +406,10 @@ void ib_port0_receive(IbSwitch *sw, IbSwitchPort *in, IbPacket *packet)
             receive_gmp(sw, in, packet, &info);
             return;
         }
+    }
+    if (G_UNLIKELY(sw->host) && status == IB_PACKET_OK &&
+        ib_host_give_data(sw, in->num, packet, &info)) {
+        return;
     }
     ib_switch_discard(sw, in, IB_DISCARD_NOT_MANAGEMENT, packet);
 }

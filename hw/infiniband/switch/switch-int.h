@@ -15,6 +15,11 @@
 /* A port number that no switch has: no route, no default port. */
 #define IB_NO_PORT          255
 
+/* A MAD with all headers that it may have. */
+#define IB_PORT0_MAD_PACKET_MAX (IB_LRH_BYTES + IB_GRH_BYTES + \
+                                 IB_BTH_BYTES + IB_DETH_BYTES + \
+                                 IB_MAD_BYTES + IB_ICRC_BYTES)
+
 /* SwitchInfo.LifeTimeValue at power-on: packets live without end. */
 #define IB_LIFE_TIME_MAX    31
 
@@ -50,6 +55,7 @@ struct IbSwitch {
     uint16_t own_lid;             /* port 0's: own_lids from own_lid on */
     uint16_t own_lids;            /* 0 while it has none */
     uint8_t num_ports;
+    uint8_t host;                 /* IB_HOST_*, ib_switch_set_host() */
     bool trace;
     bool receiving;               /* between receive() and receive_end() */
     uint8_t dirty_count;
@@ -122,8 +128,15 @@ void ib_switch_discard(IbSwitch *sw, const IbSwitchPort *in, IbDiscard why,
 uint8_t ib_switch_route(IbSwitch *sw, const IbSwitchPort *in,
                         uint16_t dlid, IbDiscard *why);
 
-/* Send @packet, that came from @in, through @out (1..num_ports) on @vl. */
-void ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
+/*
+ * Send @packet, that came from @in, through @out (1..num_ports) on @vl; false
+ * if it was discarded.  ib_switch_forward(): on the VL of its SL.
+ */
+bool ib_switch_forward(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
+                       IbPacket *packet);
+/* A packet with a multicast DLID. */
+void ib_switch_multicast(IbSwitch *sw, IbSwitchPort *in, IbPacket *packet);
+bool ib_switch_emit(IbSwitch *sw, const IbSwitchPort *in, uint8_t out,
                     IbPacket *packet, uint8_t vl);
 
 /* ----------------------------------------------------------------- tables */
@@ -207,6 +220,29 @@ void ib_port0_receive(IbSwitch *sw, IbSwitchPort *in, IbPacket *packet);
 void ib_port0_send_smp(void *opaque, uint8_t port, const uint8_t *mad,
                        uint16_t dlid, uint8_t sl);
 
+/* What port 0 has sent; put it on its cables unless a receive() will. */
+void ib_port0_count_sent(IbSwitch *sw, size_t len, bool multicast);
+void ib_port0_flush(IbSwitch *sw);
+/* Send a MAD of port 0's own through @out; false if it was discarded. */
+bool ib_port0_send_smp_from(IbSwitch *sw, uint8_t out, uint8_t sl,
+                            uint16_t slid, uint16_t dlid,
+                            const uint8_t *smp);
+bool ib_port0_send_gmp(IbSwitch *sw, uint8_t out, const IbPacketRoute *route,
+                       uint16_t pkey, uint32_t dest_qpn, const uint8_t *gmp);
+
 extern const IbSmaAttribute ib_switch_attributes[];
+
+/* ------------------------------------------------------------------- host */
+
+/* Does the processor behind port 0 get this MAD rather than an agent? */
+bool ib_host_takes(const IbSwitch *sw, const uint8_t *mad);
+/* Give it @packet with @mad in the place of the MAD at @payload. */
+void ib_host_give_mad(IbSwitch *sw, uint8_t in_port, const IbPacket *packet,
+                      size_t payload, const uint8_t *mad);
+/* A packet that is no MAD; false if the processor wants none. */
+bool ib_host_give_data(IbSwitch *sw, uint8_t in_port, const IbPacket *packet,
+                       const IbPacketInfo *info);
+/* A trap of the switch's own for the SM behind port 0. */
+bool ib_host_give_trap(IbSwitch *sw, uint8_t sl, const uint8_t *mad);
 
 #endif

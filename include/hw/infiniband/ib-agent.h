@@ -169,6 +169,17 @@ IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
                                  unsigned flags, const uint8_t *in,
                                  uint8_t *out);
 
+/* Is there an agent that answers Gets and Sets of this class? */
+bool ib_node_has_agent(uint8_t mgmt_class);
+
+/*
+ * Get or Set an SM attribute as the node's own processor may: no M_Key is
+ * asked for, no answer sent.  @data: 64 bytes as in the SMP; what Get of
+ * the attribute gives is in it on return.  Returns 0 or an IB_MAD_STATUS_*.
+ */
+IbSmaStatus ib_node_attribute(IbNode *node, bool set, uint16_t id,
+                              uint32_t modifier, uint8_t *data);
+
 typedef enum IbSmiAction {
     IB_SMI_LOCAL,                 /* for this node's SMA (or SM) */
     IB_SMI_FORWARD,               /* send through @out_port */

@@ -85,6 +85,14 @@ typedef struct IbSwitchOps {
                          int reason, const uint8_t *packet, size_t len);
     void (*trace_mad)(void *opaque, uint8_t port, bool out,
                       const uint8_t *mad);
+    /*
+     * May be NULL.  A packet of port 0 for the processor behind it, see
+     * ib_switch_set_host(); @in_port is 0 for what port 0 sent to itself.
+     * Its ICRC is right.  False: there is no room, the packet is lost (an SMP
+     * counts as VL15Dropped).
+     */
+    bool (*host_receive)(void *opaque, uint8_t in_port,
+                         const IbPacket *packet);
     /* While traced only, may be NULL: a link's own discards and errors. */
     void (*trace_link)(void *opaque, uint8_t port, const char *event,
                        const uint8_t *packet, size_t len);
@@ -131,6 +139,68 @@ uint8_t ib_switch_lft_get(const IbSwitch *sw, uint16_t lid);
 uint32_t ib_switch_rft_get(const IbSwitch *sw, uint16_t index);
 /* 32 bytes of port mask, bit (port % 8) of byte (port / 8), LID C000 on. */
 void ib_switch_mft_get(const IbSwitch *sw, uint16_t mlid, uint8_t mask[32]);
+
+/* ------------------------------------------- the processor behind port 0 */
+
+/*
+ * What port 0 gives to ops->host_receive() where it would otherwise answer or
+ * discard it.  MADs have passed the checks of QP0 and QP1 (keys, lengths); a
+ * directed-route SMP is as the SMI has advanced it.
+ */
+enum {
+    /* Every SMP for this node: the processor is its SMA.  The switch's own
+       traps are not sent then. */
+    IB_HOST_SMPS     = 1 << 0,
+    IB_HOST_GMPS     = 1 << 1,    /* every GMP */
+    /* MADs that no agent of the switch has an answer to: responses, traps,
+       SMInfo, classes that are not there.  For an SM, an SA, a CM ... */
+    IB_HOST_MANAGERS = 1 << 2,
+    /* Whole and known packets that are neither to QP0 nor to QP1; no key is
+       checked. */
+    IB_HOST_DATA     = 1 << 3,
+};
+
+/* @mask: IB_HOST_*; 0 at first.  A reset does not change it, nor is it saved. */
+void ib_switch_set_host(IbSwitch *sw, unsigned mask);
+
+/* An @out_port of the calls below: where the forwarding table says. */
+#define IB_HOST_BY_TABLE  255
+
+typedef enum IbHostSend {
+    IB_HOST_SENT,
+    IB_HOST_MALFORMED,            /* no packet or MAD that could be sent */
+    IB_HOST_NO_ROUTE,             /* nor is there a port or P_Key like that */
+    IB_HOST_DISCARDED,            /* port down, MTU, SL to VL, queue full */
+} IbHostSend;
+
+/*
+ * Send a packet of port 0's own: @len bytes from LRH to ICRC, whose VL (but
+ * for VL15) is the SL's at the exit port and whose ICRC is computed here.
+ * @out_port: 1..num_ports or IB_HOST_BY_TABLE, for a multicast DLID by its
+ * entry (IB_HOST_SENT then, however many copies left).  Nothing comes back to
+ * port 0 itself.
+ */
+IbHostSend ib_switch_send_packet(IbSwitch *sw, uint8_t out_port,
+                                 const uint8_t *data, size_t len);
+
+typedef struct IbHostMad {
+    uint8_t out_port;             /* for what is routed by LID */
+    uint8_t sl;
+    uint16_t dlid;                /* a directed-route SMP with D: the SLID that
+                                     its request came with */
+    uint16_t pkey_index;          /* GMPs: in port 0's table */
+    uint32_t dest_qpn;            /* GMPs; SMPs go to QP0 */
+} IbHostMad;
+
+/*
+ * Send a MAD from QP0 (SMPs) or QP1.  The SMI takes a directed-route one
+ * through its first hop (IBA Vol.1 14.2.2).  What is for this node itself goes
+ * to its agents, with the M_Key that it has, and their answer to
+ * ops->host_receive() before the call returns, whatever ib_switch_set_host()
+ * says; a permissive @dlid without a port is this node, too.
+ */
+IbHostSend ib_switch_send_mad(IbSwitch *sw, const IbHostMad *to,
+                              const uint8_t mad[IB_MAD_BYTES]);
 
 void ib_switch_save(const IbSwitch *sw, GByteArray *bytes);
 /*
