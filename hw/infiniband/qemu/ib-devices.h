@@ -12,6 +12,7 @@
 
 #define TYPE_IB_CHASSIS_BUS "ib-chassis-bus"    /* takes switches */
 #define TYPE_IB_SWITCH      "ib-switch"
+#define TYPE_IB_SWITCH_PCI  "ib-switch-pci"
 #define TYPE_IB_PORT        "ib-port"
 
 /*
@@ -24,13 +25,14 @@ OBJECT_DECLARE_SIMPLE_TYPE(IbCageBus, IB_CAGE_BUS)
 
 struct IbCageBus {
     BusState parent_obj;
+    void *owner;                  /* first argument of the functions */
     /*
-     * Cage @port of the bus's parent for @cable; NULL with an error that names
-     * property "port" and its range when it is not there or taken.
+     * Cage @port for @cable; NULL with an error that names property "port" and
+     * its range when it is not there or taken.
      */
-    IbLink *(*claim)(DeviceState *node, uint32_t port, IbCable *cable,
+    IbLink *(*claim)(void *owner, uint32_t port, IbCable *cable,
                      Error **errp);
-    void (*release)(DeviceState *node, uint32_t port);
+    void (*release)(void *owner, uint32_t port);
 };
 
 #endif

@@ -21,25 +21,24 @@ struct IbPort {
 static void ib_port_realize(DeviceState *dev, Error **errp)
 {
     IbPort *s = IB_PORT(dev);
-    BusState *bus = qdev_get_parent_bus(dev);
-    IbCageBus *cages = IB_CAGE_BUS(bus);
-    IbLink *link = cages->claim(bus->parent, s->port, &s->cable, errp);
+    IbCageBus *cages = IB_CAGE_BUS(qdev_get_parent_bus(dev));
+    IbLink *link = cages->claim(cages->owner, s->port, &s->cable, errp);
 
     if (!link) {
         return;
     }
     if (!ib_cable_plug(&s->cable, dev, link, errp)) {
-        cages->release(bus->parent, s->port);
+        cages->release(cages->owner, s->port);
     }
 }
 
 static void ib_port_unrealize(DeviceState *dev)
 {
     IbPort *s = IB_PORT(dev);
-    BusState *bus = qdev_get_parent_bus(dev);
+    IbCageBus *cages = IB_CAGE_BUS(qdev_get_parent_bus(dev));
 
     ib_cable_unplug(&s->cable);
-    IB_CAGE_BUS(bus)->release(bus->parent, s->port);
+    cages->release(cages->owner, s->port);
 }
 
 static IbProperty ib_port_properties[] = {
