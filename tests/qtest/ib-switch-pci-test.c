@@ -45,7 +45,7 @@ static void check_reset_values(Switch *s)
     static const Expect expect[] = {
         { ID, 0x49425357 }, { VERSION, 1 }, { PORTS, 8 }, { CONTROL, 0 },
         { PORT0, 0 }, { GUID_LOW, 0x00000100 }, { GUID_HIGH, 0x0002c900 },
-        { LID, 0 }, { CAPABILITY, 0x42400848 }, { LINEAR_CAP, 49152 },
+        { LID, 0 }, { LINEAR_CAP, 49152 },
         { RANDOM_CAP, 0 }, { MCAST_CAP, 4096 }, { LINEAR_TOP, 0 },
         { MCAST_TOP, 0 }, { DEFAULT_PORT, 0 }, { PRIMARY, 0xff },
         { NOT_PRIMARY, 0xff }, { LIFE_TIME, 0x1f }, { STATE_CHANGE, 0 },
@@ -322,6 +322,27 @@ static void get_block(Switch *s, uint16_t attr, uint32_t modifier,
     memcpy(data, reply + 64, 64);
 }
 
+/* What an SM sees in port 0's PortInfo; the guest adds IsSM. */
+static void test_capability_mask(void)
+{
+    uint32_t mask;
+    uint8_t data[64];
+    Switch s;
+
+    switch_start(&s, "ports=4");
+    mask = rd(&s, CAPABILITY);
+    g_assert_cmphex(mask & 1 << 1, ==, 0);
+    get_block(&s, 0x0015, 0, data);
+    g_assert_cmphex(ib_get_be32(data + 20), ==, mask);
+    wr(&s, CAPABILITY, mask | 1 << 1);
+    g_assert_cmphex(rd(&s, CAPABILITY), ==, mask | 1 << 1);
+    get_block(&s, 0x0015, 0, data);
+    g_assert_cmphex(ib_get_be32(data + 20), ==, mask | 1 << 1);
+    wr(&s, CONTROL, 1);
+    g_assert_cmphex(rd(&s, CAPABILITY), ==, mask);
+    switch_end(&s);
+}
+
 static void test_linear(void)
 {
     uint8_t data[64];
@@ -547,6 +568,7 @@ int main(int argc, char **argv)
     qtest_add_func("/ib-switch-pci/access/not-there", test_not_there);
     qtest_add_func("/ib-switch-pci/access/64-bits", test_64_bits);
     qtest_add_func("/ib-switch-pci/access/anything", test_anything);
+    qtest_add_func("/ib-switch-pci/capability-mask", test_capability_mask);
     qtest_add_func("/ib-switch-pci/table/linear", test_linear);
     qtest_add_func("/ib-switch-pci/table/random", test_random);
     qtest_add_func("/ib-switch-pci/table/multicast", test_multicast);

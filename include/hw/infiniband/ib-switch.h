@@ -148,19 +148,25 @@ void ib_switch_mft_get(const IbSwitch *sw, uint16_t mlid, uint8_t mask[32]);
  * directed-route SMP is as the SMI has advanced it.
  */
 enum {
-    /* Every SMP for this node: the processor is its SMA.  The switch's own
-       traps are not sent then. */
+    /*
+     * Every SMP for this node: the processor is its SMA.  The switch's own
+     * traps are not sent then.
+     */
     IB_HOST_SMPS     = 1 << 0,
     IB_HOST_GMPS     = 1 << 1,    /* every GMP */
-    /* MADs that no agent of the switch has an answer to: responses, traps,
-       SMInfo, classes that are not there.  For an SM, an SA, a CM ... */
+    /*
+     * MADs that no agent of the switch has an answer to: responses, traps,
+     * SMInfo, classes that are not there.  For an SM, an SA, a CM ...
+     */
     IB_HOST_MANAGERS = 1 << 2,
-    /* Whole and known packets that are neither to QP0 nor to QP1; no key is
-       checked. */
+    /*
+     * Whole and known packets that are neither to QP0 nor to QP1; no key is
+     * checked.
+     */
     IB_HOST_DATA     = 1 << 3,
 };
 
-/* @mask: IB_HOST_*; 0 at first.  A reset does not change it, nor is it saved. */
+/* @mask: IB_HOST_*; 0 at first.  A reset keeps it, and it is not saved. */
 void ib_switch_set_host(IbSwitch *sw, unsigned mask);
 
 /* An @out_port of the calls below: where the forwarding table says. */
@@ -186,8 +192,7 @@ IbHostSend ib_switch_send_packet(IbSwitch *sw, uint8_t out_port,
 typedef struct IbHostMad {
     uint8_t out_port;             /* for what is routed by LID */
     uint8_t sl;
-    uint16_t dlid;                /* a directed-route SMP with D: the SLID that
-                                     its request came with */
+    uint16_t dlid;                /* of an SMP with D: its request's SLID */
     uint16_t pkey_index;          /* GMPs: in port 0's table */
     uint32_t dest_qpn;            /* GMPs; SMPs go to QP0 */
 } IbHostMad;
