@@ -612,6 +612,7 @@ static void test_migration(void)
     switch_find(&to, qtest_initf(ONE_SWITCH "%s", incoming), 4);
     wait_migrated(to.qts);
     to.bar = s.bar;                                       /* where it was */
+    to.rx_tail = s.rx_tail;
     for (i = 0; i < ARRAY_SIZE(regs); i++) {
         g_assert_cmphex(rd(&to, regs[i]), ==, values[i]);
     }
@@ -624,8 +625,12 @@ static void test_migration(void)
     g_assert_cmpuint(mad_send(&to, 0xff00ffff, mad), ==, SENT);
     packet_take(&to, packet, &length);
     g_assert_cmpuint(length, ==, 288);
-    /* For a manager: PORT0 is in force. */
+    /* PORT0 is in force: the switch's trap 144 is for the SM in the guest. */
     packet_post(&to, BUFFER_BYTES);
+    wr(&to, CAPABILITY, rd(&to, CAPABILITY) | 1 << 1);
+    packet_take(&to, packet, &length);
+    g_assert_cmphex(packet[28 + 3], ==, 0x05);            /* Trap */
+    g_assert_cmpuint(ib_get_be16(packet + 28 + 64 + 4), ==, 144);
     switch_end(&s);
     switch_end(&to);
     unlink(file);

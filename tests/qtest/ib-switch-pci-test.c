@@ -538,6 +538,8 @@ static void test_link(void)
     g_assert_cmphex(rd(&a, PORT_EVENT), ==, 0x6);
     g_assert_cmphex(rd(&a, INTR_STATUS), ==, I_PORT);
     g_assert_cmphex(rd(&a, STATE_CHANGE), ==, 1);
+    wr(&a, LINEAR_TOP, 5);                /* of SwitchInfo, too */
+    g_assert_cmphex(rd(&a, STATE_CHANGE), ==, 1);
     wr(&a, PORT_EVENT, 0x2);
     g_assert_cmphex(rd(&a, PORT_EVENT), ==, 0x4);
     wr(&a, PORT_EVENT, 0x4);
