@@ -122,9 +122,11 @@ static void check(const char *path, const char *display, const char *expected,
                   const char *const *fields)
 {
     g_autofree char *lines = dissect(path, display, fields);
-    /* Wireshark 4.4 has a word for what was 1. */
-    g_auto(GStrv) parts = g_strsplit(lines, "True", -1);
-    g_autofree char *out = g_strjoinv("1", parts);
+    /* Wireshark 4.4 has words for what was 1 and 0. */
+    g_auto(GStrv) trues = g_strsplit(lines, "True", -1);
+    g_autofree char *ones = g_strjoinv("1", trues);
+    g_auto(GStrv) falses = g_strsplit(ones, "False", -1);
+    g_autofree char *out = g_strjoinv("0", falses);
 
     g_assert_cmpstr(out, ==, expected);
 }
