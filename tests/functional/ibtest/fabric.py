@@ -41,11 +41,11 @@ class Fabric:
         return switch
 
     def add_guest(self, name, kernel, switch=None, port=None, hca='',
-                  port_options='', extra=()):
+                  port_options='', extra=(), **options):
         """A guest on a port of a switch; without one it has no HCA."""
         netdev = stream(switch.cable(port, port_options)) if switch else None
         guest = Guest(name, self.folder, kernel, netdev, hca, extra,
-                      self.detached)
+                      self.detached, **options)
         self.guests.append(guest)
         return guest
 

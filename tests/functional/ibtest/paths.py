@@ -50,3 +50,17 @@ def image(kernel):
             raise Missing(f'{found[key]} is gone: run '
                           f'scripts/guest-image --kernel {kernel}')
     return found
+
+
+def verbs():
+    """The user land of scripts/guest-image --verbs: its root, the folder of
+    rdma-core's tests, or in `missing` why that is not there."""
+    try:
+        found = json.loads((CACHE / 'guest/verbs.json').read_text())
+    except OSError:
+        raise Missing('no user land for verbs: run '
+                      'scripts/guest-image --verbs') from None
+    if not os.path.exists(found['root']):
+        raise Missing(f'{found["root"]} is gone: run '
+                      'scripts/guest-image --verbs')
+    return found
