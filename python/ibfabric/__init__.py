@@ -4,6 +4,16 @@
     topology  the format of ibnetdiscover and ibsim, read and written
     generate  fat trees, tori, dragonflies, rings and single switches
     graph     a picture of a fabric, through graphviz
+    vms       which nodes are VMs
+    layout    QEMU's command lines for the switches
+    core      the process that has the switches
+    state     fabrics that are up: their folders and processes
+    up        bringing one up, with progress
+    monitor   QMP with its processes
+    live      its ports: states, counters, and what can be done to them
+    top       counters as they run
+    commands  the commands on a fabric that is up
+    cli       the command line
 """
 
 

@@ -5,7 +5,9 @@ import argparse
 import os
 import sys
 
-from . import Failure, generate, graph, topology
+from . import (Failure, commands as running, generate, graph, state, topology,
+               up, vms)
+from .live import Live
 
 GENERATE_EPILOG = """\
 examples:
@@ -124,10 +126,132 @@ def add_graph(commands):
 
 
 def run_graph(args):
-    found = topology.read(args.what)
-    look = graph.Look(title=args.title or os.path.basename(args.what))
+    if os.path.exists(args.what):
+        found = topology.read(args.what)
+        look = graph.Look(title=args.title or os.path.basename(args.what))
+    else:
+        run = state.Run(args.what)
+        if not run.processes():
+            raise Failure(f'{args.what}: neither a file nor a fabric that is '
+                          'up')
+        with Live(run) as live:
+            found, look = live.topology, live.look()
+        look.title = args.title or f'fabric {run.name}'
     graph.draw(found, args.output, look)
     return 0
+
+
+# ---- up and down -----------------------------------------------------------
+
+UP_EPILOG = """\
+A VM is named by its node's id, description, or the first word of that:
+  up FILE --vm node-01 --vm Hca2:2
+  up FILE --vms lab.yaml
+where lab.yaml is
+  vms:
+    node-01:
+    node-02: {kernel: "6.12", memory: 1024, cpus: 2, hca: "rate=link"}
+"""
+
+
+def add_up(commands):
+    parser = commands.add_parser(
+        'up', help='bring a fabric up', epilog=UP_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('file', metavar='FILE', help='a topology')
+    parser.add_argument('--name', '-n', default='fabric')
+    parser.add_argument('--vm', action='append', default=[],
+                        metavar='NODE[:PORT]', help='a node that is a VM')
+    parser.add_argument('--vms', metavar='YAML', help='a file of VMs')
+    parser.add_argument('--kernel', default=None, help='of the VMs that say '
+                        'nothing else: 6.1 (default) or 6.12')
+    parser.add_argument('--wait', action='store_true',
+                        help='stay until Ctrl-C, which takes it down')
+    parser.set_defaults(run=run_up)
+
+
+def run_up(args):
+    found = topology.read(args.file)
+    settings = []
+    if args.vms:
+        settings = vms.from_yaml(args.vms, vms.load_yaml(args.vms))
+    common = {'kernel': args.kernel} if args.kernel else {}
+    chosen = vms.choose(found, args.vm, settings, common)
+    run = state.Run(args.name)
+    screen = up.Screen()
+    up.up(run, found, chosen, args.file, screen)
+    if args.wait:
+        up.wait(run, screen)
+        return 0
+    screen.line(f'fabric "{run.name}" is up')
+    if chosen:
+        print(f'    scripts/ibfabric exec {chosen[0].name} ibstat')
+    print(f'    scripts/ibfabric status\n    scripts/ibfabric down {run.name}')
+    return 0
+
+
+def add_down(commands):
+    parser = commands.add_parser('down', help='end a fabric')
+    parser.add_argument('name', nargs='?')
+    parser.set_defaults(run=run_down)
+
+
+def run_down(args):
+    run = state.Run(args.name) if args.name else state.find()
+    if not run.folder.exists() and not run.processes():
+        raise Failure(f'no fabric "{run.name}" is up')
+    with run.locked():
+        ended = run.clear()
+    print(f'fabric "{run.name}" is down' +
+          (f': ended {", ".join(ended)}' if ended else
+           ': it had crashed, and left nothing but files'))
+    return 0
+
+
+# ---- on a fabric that is up ------------------------------------------------
+
+def add_running(commands):
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument('--name', '-n', help='of the fabric; may be left out '
+                        'if only one is up')
+
+    def command(name, text, function):
+        made = commands.add_parser(name, help=text, parents=[common])
+        made.set_defaults(run=function)
+        return made
+
+    command('status', 'what is up', running.status)
+    made = command('exec', 'run a command in a VM', running.execute)
+    made.add_argument('node', metavar='NODE')
+    made.add_argument('words', metavar='CMD', nargs=argparse.REMAINDER)
+    made = command('console', 'a shell in a VM', running.console)
+    made.add_argument('node', metavar='NODE')
+    made = command('link', 'pull a cable out, or plug it in', running.link)
+    made.add_argument('what', choices=('down', 'up'))
+    made.add_argument('port', metavar='NODE:PORT')
+    made = command('error', 'make a cable bad: of a million packets that the '
+                   'port receives so many are lost, corrupt or late',
+                   running.error)
+    made.add_argument('port', metavar='NODE:PORT')
+    made.add_argument('settings', metavar='SETTING', nargs='+',
+                      help='off, drop=N, corrupt=N, delay=N, delay-us=N, '
+                      'class=all|data|vlN, seed=N')
+    made = command('capture', 'write what passes a port for Wireshark',
+                   running.capture)
+    made.add_argument('port', metavar='NODE:PORT')
+    made.add_argument('file', metavar='FILE')
+    made.add_argument('--seconds', type=float, metavar='S',
+                      help='so long (default: until Ctrl-C)')
+    made = command('top', 'counters as they run', running.show_top)
+    made.add_argument('--interval', type=float, default=1.0, metavar='S')
+    made.add_argument('--count', type=int, metavar='N',
+                      help='so many times (default: until Ctrl-C)')
+    made.add_argument('--all', action='store_true', help='every port')
+    made = command('host', 'run a program of this host on the fabric '
+                   '(opensm, ibnetdiscover ...)', running.host)
+    made.add_argument('--at', metavar='NODE', help='where it is attached '
+                      '(default: the first node of the file)')
+    made.add_argument('words', metavar='CMD', nargs=argparse.REMAINDER)
 
 
 # ---- all -------------------------------------------------------------------
@@ -145,13 +269,17 @@ def parser():
         'topology file, as ibnetdiscover prints it and ibsim reads it.')
     commands = made.add_subparsers(dest='command', required=True,
                                    metavar='COMMAND')
-    for add in (add_generate, add_graph):
+    for add in (add_generate, add_graph, add_up, add_down,
+                add_running):
         add(commands)
     return made
 
 
 def main(args):
     args = parser().parse_args(args)
+    if getattr(args, 'words', None) == []:
+        print(f'error: {args.command} what?', file=sys.stderr)
+        return 2
     try:
         return args.run(args)
     except BrokenPipeError:
@@ -161,4 +289,5 @@ def main(args):
         print(f'error: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        print('\ninterrupted', file=sys.stderr)
         return 130
