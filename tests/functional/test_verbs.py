@@ -74,6 +74,10 @@ class Verbs(FabricCase):
         """Sixteen queue pairs on one shared receive queue."""
         self.pingpong('ibv_srq_pingpong')
 
+    def test_xsrq_pingpong(self):
+        """Extended reliable connections: targets that share an SRQ."""
+        self.assertIn('success', self.pair('ibv_xsrq_pingpong -n 200'))
+
     def perftest(self, program):
         """perftest's line of figures: bytes and iterations as asked."""
         out = self.pair(f'{program} -s 65536 -n 100')

@@ -9,15 +9,16 @@
  * --asan) and other seeds (--seed) for more.
  */
 #include "qemu/osdep.h"
-#include "ib-connectx3-driver.h"
+#include "ib-connectx3-rc.h"
 
 #define ROUNDS  4
 #define STEPS   3000
 
 static const uint16_t opcodes[] = {
     QUERY_DEV_CAP, QUERY_FW, QUERY_ADAPTER, INIT_HCA, INIT_PORT, SET_PORT,
-    SW2HW_MPT, HW2SW_MPT, MAP_EQ, SW2HW_EQ, HW2SW_EQ, SW2HW_CQ, HW2SW_CQ,
-    RST2INIT_QP, INIT2RTR_QP, RTR2RTS_QP, TO_ERR_QP, TO_RST_QP, QUERY_QP,
+    SW2HW_MPT, SW2HW_MPT, HW2SW_MPT, MAP_EQ, SW2HW_EQ, HW2SW_EQ,
+    SW2HW_CQ, HW2SW_CQ, RST2INIT_QP, INIT2RTR_QP, RTR2RTS_QP, TO_ERR_QP,
+    TO_RST_QP, QUERY_QP,
     CONF_SPECIAL_QP, MAD_IFC, READ_MCG, WRITE_MCG, MGID_HASH, MODIFY_CQ,
     SYNC_TPT, DIAG_RPRT, NOP, MOD_STAT_CFG, QUERY_PORT, RUN_FW, UNMAP_ICM,
     MAP_ICM, SET_ICM_SIZE, MAP_FA,
@@ -34,7 +35,8 @@ static uint32_t any(uint32_t limit)
 static uint32_t any_number(void)
 {
     static const uint32_t numbers[] = {
-        0, 1, 2, EQN, CQN, QPN, KEY >> 8, 0x200, 0x201, 0x202, 63, 64, 127,
+        0, 1, 2, EQN, CQN, QPN, KEY >> 8, 0x50, 0x41, 0x43,
+        0x44 | XRC_TARGET, 0x200, 0x201, 0x202, 63, 64, 127,
         128, 0x1fff, 0xffff, 0x3ffff, 0x40000, 0xffffff, 0x80000000,
         0xffffffff, 0x80000000 | EQN, 1 << 8,
     };
@@ -80,6 +82,23 @@ static void any_box(Hca *hca, uint8_t *box, uint16_t opcode)
         break;
     case SW2HW_MPT:
         mpt_entry(box, any_address(hca), any(1 << 16), any(8));
+        if (any(2)) {
+            /* A window, or a region that takes some. */
+            ib_put_be32(box, (uint32_t)any(16) << 28 | any(64) << 10 |
+                        any(2) << 8);
+            ib_put_be32(box + 4, any(4) ? 1 << 7 : any_number());
+            ib_put_be32(box + 8, any(64));
+            ib_put_be32(box + 0x0c, PD | any(16) << 24);
+        }
+        break;
+    case SW2HW_SRQ:
+        ib_put_be32(box, any(16) << 24 | 0x50);
+        box[4] = any(8);
+        ib_put_be16(box + 6, any(2));
+        ib_put_be32(box + 8, CQN);
+        ib_put_be32(box + 0x14, any(16) * 8);
+        ib_put_be32(box + 0x18, PD);
+        ib_put_be64(box + 0x28, hca->records + any(64) * 16);
         break;
     case MAP_ICM:
     case MAP_FA:
@@ -163,6 +182,46 @@ static void any_entry(Hca *hca)
     }
 }
 
+/* An entry of a connection: data, or what changes keys. */
+static void any_rc_entry(Rc *qp)
+{
+    static const uint8_t ops[] = {
+        OP_SEND, OP_SEND_INV, OP_WRITE, OP_READ, OP_FETCH_ADD, OP_BIND,
+        OP_FAST_REG, OP_LOCAL_INV, 0x14, 0x15, 0x09, 0x0b,
+    };
+    uint8_t op = any(32) ? ops[any(1024) % ARRAY_SIZE(ops)] : any(32);
+    uint8_t wqe[128];
+    unsigned i;
+
+    rc_ctrl(wqe, op, SIGNALED | any(2) << 7 |
+            (any(2) ? 0x50 : any_number()) << 8, any(8) ? 4 : any(64),
+            any(2) ? KEY : any_number());
+    for (i = 16; i < 64; i += 16) {
+        ib_put_be64(wqe + i, any(4) ? 0x7000 + any(PAGE)
+                                    : any_address(qp->hca));
+        ib_put_be32(wqe + i + 8, any(2) ? KEY : any(64) << 8);
+        ib_put_be32(wqe + i + 12, any(2) ? KEY : any(1 << 14));
+    }
+    if (op == OP_BIND) {
+        ib_put_be32(wqe + 16, any(8) << 29);
+        ib_put_be32(wqe + 20, (uint32_t)any(4) << 30);
+        ib_put_be64(wqe + 32, 0x7000 + any(PAGE));
+        ib_put_be64(wqe + 40, any(PAGE));
+    } else if (op == OP_SEND || op == OP_SEND_INV) {
+        put_data(wqe + 16, 0x7000 + any(PAGE / 2), any(PAGE), KEY);
+        wqe[7] = 2;
+    }
+    if (!any(16)) {
+        spoil(wqe, sizeof(wqe));
+    }
+    rc_put(qp, wqe);
+    rc_ring(qp);
+    if (any(2)) {
+        rc_recv(qp, 0x7000 + any(PAGE / 2), PAGE / 2,
+                any(16) ? KEY : any_number());
+    }
+}
+
 static void any_doorbell(Hca *hca)
 {
     uint64_t page = any(4) ? 128 : any(2048);
@@ -199,9 +258,12 @@ static void test_madness(void)
 {
     uint8_t box[0x100];
     int round, i;
+    uint64_t pages;
+    Rc rc[4];
     Hca hca;
 
     hca_start(&hca, "");
+    pages = hca.memory;
     for (round = 0; round < ROUNDS; round++) {
         for (i = 0; i < STEPS; i++) {
             if (i % 60 == 0) {
@@ -209,17 +271,24 @@ static void test_madness(void)
                 reg_write(&hca, 0xf0010, 1);
                 hca.toggle = false;
                 hca.eq_ci = hca.cq_ci = hca.sq_head = hca.rq_head = 0;
+                hca.memory = pages;
                 hca_init(&hca);
                 eq_make(&hca);
                 cq_make(&hca);
                 mr_make(&hca);
                 qp_make(&hca);
+                lid_set(&hca);
+                rc_pair(&hca, &rc[0], &rc[1]);
+                rc_make(&rc[2], &hca, 0x43, 0x44 | XRC_TARGET, 6, 0, PD);
+                rc_make(&rc[3], &hca, 0x44 | XRC_TARGET, 0x43, 6, 1, PD);
             }
             switch (any(8)) {
             case 0:
             case 1:
-            case 2:
                 any_entry(&hca);
+                break;
+            case 2:
+                any_rc_entry(&rc[any(4)]);
                 break;
             case 3:
                 any_memory(&hca);
@@ -231,6 +300,8 @@ static void test_madness(void)
                 any_command(&hca);
                 break;
             }
+            cq_next(&hca, box);
+            cq_next(&hca, box);
         }
         reg_write(&hca, 0xf0010, 1);
         hca.toggle = false;

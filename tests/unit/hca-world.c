@@ -175,6 +175,13 @@ static IbPull op_next_recv(void *opaque, void *face, IbRecvWr *wr,
     return next_recv(((TestQp *)face)->rq, wr, status);
 }
 
+static bool op_xrc_select(void *opaque, void *face, uint32_t srqn)
+{
+    TestHca *hca = opaque;
+
+    return !hca->xrc_only || srqn == hca->xrc_only;
+}
+
 static IbPull op_next_recv_xrc(void *opaque, void *face, uint32_t srqn,
                                IbRecvWr *wr, IbWcStatus *status)
 {
@@ -360,7 +367,8 @@ static const IbHcaOps world_ops = {
     .port_state_changed = op_port_state_changed,
     .tap = op_tap, .trace_packet = op_trace_packet, .changed = op_changed,
     .next_send = op_next_send, .refetch_send = op_refetch_send,
-    .next_recv = op_next_recv, .next_recv_xrc = op_next_recv_xrc,
+    .next_recv = op_next_recv, .xrc_select = op_xrc_select,
+    .next_recv_xrc = op_next_recv_xrc,
     .complete = op_complete, .local_op = op_local_op,
     .invalidate = op_invalidate, .event = op_event,
     .state_moved = op_state_moved,

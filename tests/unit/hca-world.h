@@ -97,6 +97,7 @@ struct TestHca {
     uint32_t invalidated;
     TestRecvQueue *xrc_srq;       /* of any SRQN */
     uint32_t xrc_srqn;
+    uint32_t xrc_only;            /* 0: every SRQN is there */
 };
 
 struct World {

@@ -170,31 +170,63 @@ static void test_xrc(void)
     world_free(p.world);
 }
 
-/* Two cables: when the first is cut both ends take the second. */
-static void test_migration(void)
+/* An SRQ of another domain: an invalid request, and nothing is taken. */
+static void test_xrc_domain(void)
 {
-    IbHcaConfig config = world_config(2);
-    Pair p;
+    static const IbWrOpcode opcodes[] = {
+        IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ, IB_WR_FETCH_ADD,
+    };
     unsigned i;
 
-    p.world = world_new();
-    p.a = world_add(p.world, &config);
-    p.b = world_add(p.world, &config);
-    for (i = 1; i <= 2; i++) {
-        world_connect(&p.a->port[i], &p.b->port[i]);
+    for (i = 0; i < G_N_ELEMENTS(opcodes); i++) {
+        TestRecvQueue srq = { .producer = 0 };
+        Pair p;
+
+        pair_init(&p, NULL, 100000);
+        p.b->xrc_srq = &srq;
+        p.b->xrc_only = 0x1234;
+        p.qb->rq = &srq;
+        hca_connect_qps(p.qa, p.qb, IB_QPT_XRC_INI);
+        qp_post_recv(p.qb, p.mb, 0, 100000);
+        add(&p, IB_WR_RDMA_WRITE, 5000)->xrc_srqn = 0x1234;
+        go(&p);
+        g_assert_cmphex(qp_take_wc(p.qa).status, ==, IB_WC_SUCCESS);
+        memset(p.mb->mem, 0, 16);
+        add(&p, opcodes[i], 8)->xrc_srqn = 0x1235;
+        go(&p);
+        g_assert_cmphex(qp_take_wc(p.qa).status, ==, IB_WC_REM_INV_REQ_ERR);
+        g_assert_true(qp_had_event(p.qb, IB_EVENT_QP_REQ_ERR));
+        g_assert_cmpuint(qp_num_wc(p.qb), ==, 0);
+        g_assert_cmpuint(srq.consumer, ==, 0);
+        g_assert_cmphex(ib_get_be64(p.mb->mem), ==, 0);
+        world_free(p.world);
     }
-    world_bring_up(p.world);
+}
+
+/* Two adapters on two cables, and QPs with a path over each. */
+static void migration_init(Pair *p)
+{
+    IbHcaConfig config = world_config(2);
+    unsigned i;
+
+    p->world = world_new();
+    p->a = world_add(p->world, &config);
+    p->b = world_add(p->world, &config);
     for (i = 1; i <= 2; i++) {
-        world_set_lid(p.a, i, 10 * i, 0);
-        world_set_lid(p.b, i, 10 * i + 1, 0);
+        world_connect(&p->a->port[i], &p->b->port[i]);
     }
-    p.qa = hca_qp(p.a, 0x40);
-    p.qb = hca_qp(p.b, 0x48);
-    p.ma = hca_memory(p.a, 100000, all_rights);
-    p.mb = hca_memory(p.b, 100000, all_rights);
-    fill_random(p.world, p.ma->mem, 100000);
+    world_bring_up(p->world);
+    for (i = 1; i <= 2; i++) {
+        world_set_lid(p->a, i, 10 * i, 0);
+        world_set_lid(p->b, i, 10 * i + 1, 0);
+    }
+    p->qa = hca_qp(p->a, 0x40);
+    p->qb = hca_qp(p->b, 0x48);
+    p->ma = hca_memory(p->a, 100000, all_rights);
+    p->mb = hca_memory(p->b, 100000, all_rights);
+    fill_random(p->world, p->ma->mem, 100000);
     for (i = 0; i < 2; i++) {
-        TestQp *qp = i ? p.qb : p.qa;
+        TestQp *qp = i ? p->qb : p->qa;
 
         qp->attr.retry_count = 2;
         qp->attr.alt_port = 2;
@@ -202,7 +234,58 @@ static void test_migration(void)
         qp->attr.alt_ack_timeout = 14;
         qp->attr.path_mig_state = IB_PATH_ARMED;
     }
-    hca_connect_qps(p.qa, p.qb, IB_QPT_RC);
+    hca_connect_qps(p->qa, p->qb, IB_QPT_RC);
+}
+
+/*
+ * A driver that sets MIGRATED migrates at once, and its peer follows; armed
+ * anew, both go back.  IBA Vol.1 17.2.8.
+ */
+static void test_migration_asked(void)
+{
+    IbQpAttr attr;
+    unsigned round, i;
+    Pair p;
+
+    migration_init(&p);
+    for (round = 0; round < 3; round++) {
+        TestQp *qps[] = { p.qa, p.qb };
+
+        attr = *ib_qp_attr(p.qa->qp);
+        attr.path_mig_state = IB_PATH_MIGRATED;
+        g_assert_true(ib_qp_modify(p.qa->qp, IB_QPS_RTS, &attr));
+        g_assert_true(qp_had_event(p.qa, IB_EVENT_PATH_MIG));
+        g_assert_cmpint(ib_qp_attr(p.qa->qp)->port, ==, round % 2 ? 1 : 2);
+        add(&p, IB_WR_RDMA_WRITE, 5000);
+        go(&p);
+        g_assert_cmphex(qp_take_wc(p.qa).status, ==, IB_WC_SUCCESS);
+        g_assert_true(qp_had_event(p.qb, IB_EVENT_PATH_MIG));
+        g_assert_cmpint(ib_qp_attr(p.qb->qp)->port, ==, round % 2 ? 1 : 2);
+
+        /* Rearmed on both sides, a packet each way arms them. */
+        for (i = 0; i < 2; i++) {
+            attr = *ib_qp_attr(qps[i]->qp);
+            g_assert_cmpint(attr.path_mig_state, ==, IB_PATH_MIGRATED);
+            attr.path_mig_state = IB_PATH_REARM;
+            g_assert_true(ib_qp_modify(qps[i]->qp, IB_QPS_RTS, &attr));
+        }
+        add(&p, IB_WR_RDMA_WRITE, 10);
+        go(&p);
+        g_assert_cmphex(qp_take_wc(p.qa).status, ==, IB_WC_SUCCESS);
+        for (i = 0; i < 2; i++) {
+            g_assert_cmpint(ib_qp_attr(qps[i]->qp)->path_mig_state, ==,
+                            IB_PATH_ARMED);
+        }
+    }
+    world_free(p.world);
+}
+
+/* When the first cable is cut both ends take the second. */
+static void test_migration(void)
+{
+    Pair p;
+
+    migration_init(&p);
     add(&p, IB_WR_RDMA_WRITE, 1000);
     go(&p);
     g_assert_cmphex(qp_take_wc(p.qa).status, ==, IB_WC_SUCCESS);
@@ -236,6 +319,8 @@ int main(int argc, char **argv)
     g_test_add_func("/hca/uc/messages", test_uc);
     g_test_add_func("/hca/uc/loss", test_uc_loss);
     g_test_add_func("/hca/xrc", test_xrc);
+    g_test_add_func("/hca/xrc/domain", test_xrc_domain);
     g_test_add_func("/hca/migration", test_migration);
+    g_test_add_func("/hca/migration/asked", test_migration_asked);
     return g_test_run();
 }

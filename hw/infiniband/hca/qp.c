@@ -146,9 +146,19 @@ static void ib_qp_restart(IbQp *qp)
     ib_qp_ready(qp);
 }
 
+/* Does the driver ask for migration by itself (IBA Vol.1 17.2.8.1)? */
+static bool ib_qp_is_moved(const IbQp *qp, const IbQpAttr *attr)
+{
+    return ib_qp_is_connected(qp) &&
+           (qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD) &&
+           qp->attr.path_mig_state == IB_PATH_ARMED &&
+           attr->path_mig_state == IB_PATH_MIGRATED;
+}
+
 bool ib_qp_modify(IbQp *qp, IbQpState state, const IbQpAttr *attr)
 {
     IbHca *hca = qp->hca;
+    bool migrate = false;
 
     if (state > IB_QPS_ERR ||
         !(ib_qp_transitions[qp->state] & (1u << state))) {
@@ -168,6 +178,7 @@ bool ib_qp_modify(IbQp *qp, IbQpState state, const IbQpAttr *attr)
         if (qp->list && attr->port != qp->attr.port) {
             ib_qp_restart(qp);    /* it may wait for the other port */
         }
+        migrate = ib_qp_is_moved(qp, attr);
         qp->attr = *attr;
         qp->port = attr->port ? &hca->ports[attr->port] : NULL;
     }
@@ -194,6 +205,10 @@ bool ib_qp_modify(IbQp *qp, IbQpState state, const IbQpAttr *attr)
         break;
     }
     qp->state = state;
+    if (migrate) {
+        qp->attr.path_mig_state = IB_PATH_ARMED;
+        ib_rc_migrate(qp);
+    }
     ib_hca_leave(hca);
     return true;
 }

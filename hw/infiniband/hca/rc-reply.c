@@ -112,10 +112,15 @@ static bool ib_rc_send_read_reply(IbQp *qp, IbRcReply *reply)
     case IB_TX_DROP:
         break;
     case IB_TX_OPEN:
-        result = bytes ? hca->ops->read(hca->opaque, qp->face, reply->rkey,
-                                        reply->va + offset, bytes,
-                                        IB_ACCESS_REMOTE_READ, at)
-                       : IB_MEM_OK;
+        if (qp->attr.type == IB_QPT_XRC_TGT &&
+            !hca->ops->xrc_select(hca->opaque, qp->face, reply->srqn)) {
+            result = IB_MEM_KEY;  /* the SRQ is gone meanwhile */
+        } else {
+            result = bytes ? hca->ops->read(hca->opaque, qp->face,
+                                            reply->rkey, reply->va + offset,
+                                            bytes, IB_ACCESS_REMOTE_READ, at)
+                           : IB_MEM_OK;
+        }
         if (result != IB_MEM_OK) {
             ib_tx_cancel(&tx);
             rc->reply_next = rc->reply_limit;

@@ -23,6 +23,11 @@ bool ib_rc_length_ok(const IbQp *qp, const IbRx *rx)
     return bytes <= mtu && (bytes || (has & IB_IS_FIRST));
 }
 
+static uint32_t ib_rc_srqn(const IbRx *rx)
+{
+    return ib_field_get(rx->data + rx->info.xrceth, IB_XRCETH_XRCSRQ);
+}
+
 IbPull ib_rc_pull_recv(IbQp *qp, const IbRx *rx, IbWcStatus *status)
 {
     IbHca *hca = qp->hca;
@@ -33,9 +38,7 @@ IbPull ib_rc_pull_recv(IbQp *qp, const IbRx *rx, IbWcStatus *status)
     rc->recv->num_sge = 0;
     if (rx->info.xrceth) {
         pull = hca->ops->next_recv_xrc(hca->opaque, qp->face,
-                                       ib_get_be32(rx->data +
-                                                   rx->info.xrceth) &
-                                       IB_QPN_MASK, rc->recv, status);
+                                       ib_rc_srqn(rx), rc->recv, status);
     } else {
         pull = hca->ops->next_recv(hca->opaque, qp->face, rc->recv, status);
     }
@@ -79,7 +82,7 @@ static void ib_rc_finish_recv(IbQp *qp, const IbRx *rx, IbWcStatus status,
         wc.imm = ib_field_get(rx->data + info->ieth, IB_IETH_RKEY);
     }
     if (info->xrceth) {
-        wc.xrc_srqn = ib_get_be32(rx->data + info->xrceth) & IB_QPN_MASK;
+        wc.xrc_srqn = ib_rc_srqn(rx);
     }
     if (ib_field_get(rx->data + info->bth, IB_BTH_SE)) {
         wc.flags |= IB_WC_SOLICITED;
@@ -275,6 +278,7 @@ static void ib_rc_execute_read(IbQp *qp, const IbRx *rx)
     *reply = (IbRcReply) {
         .psn = rc->epsn, .packets = packets, .stop = packets,
         .len = len, .rkey = rkey, .va = va, .msn = rc->msn,
+        .srqn = rx->info.xrceth ? ib_rc_srqn(rx) : 0,
     };
     ib_rc_executed(qp, rx, packets);
     ib_qp_ready(qp);
@@ -377,6 +381,12 @@ void ib_rc_receive_request(IbQp *qp, const IbRx *rx)
         if (!rc->nak_sent) {
             ib_rc_nak(qp, IB_AETH_KIND_NAK << 5 | IB_NAK_PSN_SEQUENCE);
         }
+        return;
+    }
+    if (rx->info.xrceth &&
+        !qp->hca->ops->xrc_select(qp->hca->opaque, qp->face,
+                                  ib_rc_srqn(rx))) {
+        ib_rc_invalid_request(qp);
         return;
     }
     if (!ib_rc_follows(rc, op, rx->info.flags & IB_IS_FIRST)) {

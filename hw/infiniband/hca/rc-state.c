@@ -167,7 +167,7 @@ static void ib_save_responder(IbStateWriter *w, const IbRc *rc)
         ib_state_put64(w, reply->va);
         ib_state_put32(w, reply->msn);
         ib_state_put8(w, reply->atomic | reply->again << 1);
-        ib_state_put64(w, reply->old);
+        ib_state_put64(w, reply->atomic ? reply->old : reply->srqn);
     }
 }
 
@@ -187,7 +187,11 @@ static bool ib_load_reply(IbStateReader *r, IbRcReply *reply, uint32_t mtu)
     flags = ib_state_get8(r);
     reply->atomic = flags & 1;
     reply->again = flags & 2;
-    reply->old = ib_state_get64(r);
+    if (reply->atomic) {
+        reply->old = ib_state_get64(r);
+    } else {
+        reply->srqn = ib_state_get64(r) & IB_QPN_MASK;
+    }
     return reply->stop <= reply->packets &&
            reply->sent <= reply->stop && reply->start <= reply->sent &&
            (!reply->packets ||

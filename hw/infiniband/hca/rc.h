@@ -50,6 +50,7 @@ typedef struct IbRcReply {
     uint32_t len, rkey;
     uint64_t va;
     uint32_t msn;
+    uint32_t srqn;                /* XRC, read: whose keys it uses */
     bool atomic;
     bool again;                   /* asked for by a duplicate */
     uint64_t old;                 /* atomic: what was there */

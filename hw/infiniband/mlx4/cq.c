@@ -185,11 +185,22 @@ void mlx4_cq_complete(Mlx4State *s, Mlx4Qp *qp, const IbCompletion *wc)
     uint32_t cqn = ib_field_get(qp->ctx, send ? MLX4_QPC_SEND_CQN
                                               : MLX4_QPC_RECV_CQN);
     bool failed = wc->status != IB_WC_SUCCESS;
+    bool xrc = !send && mlx4_qp_is_xrc_target(qp);
+    uint32_t srqn = wc->id >> 32;
     uint8_t cqe[MLX4_CQE_BYTES] = { };
     Mlx4Cq *cq;
 
     if (send && !failed && !(wc->flags & IB_WC_SIGNALED)) {
         return;
+    }
+    if (xrc) {
+        Mlx4Srq *srq = mlx4_srq_find(s, srqn);
+
+        /* Gone while a message for it was coming in: nobody to tell. */
+        if (!srq) {
+            return;
+        }
+        cqn = ib_field_get(srq->ctx, MLX4_SRQC_XRC_CQN);
     }
     cq = mlx4_cq_find(s, cqn);
     if (!cq) {
@@ -208,6 +219,9 @@ void mlx4_cq_complete(Mlx4State *s, Mlx4Qp *qp, const IbCompletion *wc)
         mlx4_cqe_send(cqe, wc);
     } else {
         mlx4_cqe_recv(cqe, wc);
+    }
+    if (xrc) {
+        ib_field_set(cqe, MLX4_CQE_SRC_QPN, srqn);
     }
     mlx4_cq_put(s, cq, cqe, failed || wc->flags & IB_WC_SOLICITED);
 }

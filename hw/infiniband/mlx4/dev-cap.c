@@ -4,9 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Only what the adapter does is advertised.  Not advertised, among others:
- * Ethernet, SR-IOV, XRC, memory windows, checksum and segmentation offload,
- * RSS, BlueFlame, timestamps, flow steering, 64-byte CQEs and EQEs, port
- * management events.
+ * Ethernet, SR-IOV, checksum and segmentation offload, RSS, BlueFlame,
+ * timestamps, flow steering, 64-byte CQEs and EQEs, port management events.
  */
 #include "mlx4.h"
 
@@ -20,10 +19,13 @@ static const char mlx4_board_id[MLX4_BOARD_ID_BYTES] = "QEMU_CX3_IB";
 
 /* Capability flags, low and high half; memory management flags. */
 enum {
-    CAP_RC = 1 << 0, CAP_UC = 1 << 1, CAP_UD = 1 << 2, CAP_SRQ = 1 << 6,
+    CAP_RC = 1 << 0, CAP_UC = 1 << 1, CAP_UD = 1 << 2, CAP_XRC = 1 << 3,
+    CAP_SRQ = 1 << 6,
     CAP_BAD_PKEY_COUNTER = 1 << 8, CAP_BAD_QKEY_COUNTER = 1 << 9,
+    CAP_MEM_WINDOW = 1 << 16, CAP_APM = 1 << 17,
     CAP_ATOMIC = 1 << 18, CAP_UD_AV_PORT = 1 << 20, CAP_UD_MULTICAST = 1 << 21,
-    CAP_LOCAL_INV = 1 << 6, CAP_REMOTE_INV = 1 << 7, CAP_FAST_REG = 1 << 11,
+    CAP_WIN_TYPE_2B = 1 << 1, CAP_LOCAL_INV = 1 << 6, CAP_REMOTE_INV = 1 << 7,
+    CAP_WIN_TYPE_2 = 1 << 9, CAP_FAST_REG = 1 << 11,
 };
 
 /* QUERY_DEV_CAP: all that is not 0.  LOG: log2; HI: in the high nibble. */
@@ -51,8 +53,9 @@ static const struct {
     { 0x35, 1, 15, "local CA ACK delay" },
     { 0x38, 1, 30, "log largest message" },
     { 0x3c, 2, 0x3fff, "static rates" },
-    { 0x44, 4, CAP_RC | CAP_UC | CAP_UD | CAP_SRQ | CAP_BAD_PKEY_COUNTER |
-      CAP_BAD_QKEY_COUNTER | CAP_ATOMIC | CAP_UD_AV_PORT | CAP_UD_MULTICAST,
+    { 0x44, 4, CAP_RC | CAP_UC | CAP_UD | CAP_XRC | CAP_SRQ |
+      CAP_BAD_PKEY_COUNTER | CAP_BAD_QKEY_COUNTER | CAP_MEM_WINDOW | CAP_APM |
+      CAP_ATOMIC | CAP_UD_AV_PORT | CAP_UD_MULTICAST,
       "flags" },
     { 0x49, 1, MLX4_UAR_LOG_BYTES - 20, "log UAR space in MiB" },
     { 0x4b, 1, 12, "log smallest page" },
@@ -63,6 +66,7 @@ static const struct {
     { 0x61, 1, 8, "log QPs of a multicast group" },
     { 0x63, 1, MLX4_LOG_MCGS, "log multicast groups" },
     { 0x65, 1, 15, "log PDs" },
+    { 0x67, 1, MLX4_LOG_XRCDS, "log XRC domains" },
     /* What an entry takes in ICM: the driver lends that much. */
     { 0x80, 2, 32, "RDMARC entry" },
     { 0x82, 2, 256, "QPC entry" },
@@ -74,7 +78,8 @@ static const struct {
     { 0x8e, 2, 64, "cMPT entry" },
     { 0x90, 2, MLX4_MTT_BYTES, "MTT entry" },
     { 0x92, 2, MLX4_MPT_BYTES, "dMPT entry" },
-    { 0x94, 4, CAP_LOCAL_INV | CAP_REMOTE_INV | CAP_FAST_REG,
+    { 0x94, 4, CAP_WIN_TYPE_2B | CAP_LOCAL_INV | CAP_REMOTE_INV |
+      CAP_WIN_TYPE_2 | CAP_FAST_REG,
       "memory management flags" },
     { 0xa0, 4, 1 << 8, "most ICM, high half: 2^40" },
 };

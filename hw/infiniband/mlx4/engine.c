@@ -105,11 +105,30 @@ static IbPull mlx4_op_next_recv(void *opaque, void *face, IbRecvWr *wr,
     return mlx4_wqe_next_recv(face, wr, status);
 }
 
-/* No XRC QP is ever made. */
+static bool mlx4_op_xrc_select(void *opaque, void *face, uint32_t srqn)
+{
+    Mlx4Qp *qp = face;
+    const Mlx4Srq *srq = mlx4_srq_of_xrc(qp, srqn);
+
+    if (!srq) {
+        mlx4_guest_error("a peer of QP 0x%x names SRQ 0x%x, which is not of "
+                         "its XRC domain", qp->qpn, srqn);
+        return false;
+    }
+    qp->xrc_pd = ib_field_get(srq->ctx, MLX4_SRQC_PD);
+    return true;
+}
+
+/* The id has the SRQ's number above the entry's, for the completion. */
 static IbPull mlx4_op_next_recv_xrc(void *opaque, void *face, uint32_t srqn,
                                     IbRecvWr *wr, IbWcStatus *status)
 {
-    return IB_PULL_EMPTY;
+    Mlx4Srq *srq = mlx4_srq_of_xrc(face, srqn);
+    IbPull pull = srq ? mlx4_srq_next(opaque, srq, wr, status)
+                      : IB_PULL_EMPTY;
+
+    wr->id |= (uint64_t)srqn << 32;
+    return pull;
 }
 
 static void mlx4_op_complete(void *opaque, void *face, const IbCompletion *wc)
@@ -148,6 +167,9 @@ static void mlx4_op_event(void *opaque, void *face, IbHcaEvent event)
 
     if (event == IB_EVENT_SQ_DRAINED && !qp->sqd_event) {
         return;
+    }
+    if (event == IB_EVENT_PATH_MIG) {
+        mlx4_qp_migrated(qp);
     }
     mlx4_event_number(opaque, types[event], qp->qpn);
 }
@@ -229,6 +251,7 @@ const IbHcaOps mlx4_engine_ops = {
     .next_send = mlx4_op_next_send,
     .refetch_send = mlx4_op_refetch_send,
     .next_recv = mlx4_op_next_recv,
+    .xrc_select = mlx4_op_xrc_select,
     .next_recv_xrc = mlx4_op_next_recv_xrc,
     .complete = mlx4_op_complete,
     .local_op = mlx4_op_local_op,

@@ -7,17 +7,19 @@
 
 /* IBA Vol.1 10.6.3: the key, the protection domain, the rights, the bounds. */
 static const Mlx4Mpt *mlx4_mem_find(Mlx4State *s, Mlx4Qp *qp, uint32_t key,
-                                    uint64_t va, uint64_t len,
+                                    uint64_t *at, uint64_t len,
                                     unsigned rights)
 {
     const Mlx4Mpt *mpt = mlx4_mpt_find(s, key);
     const char *why = NULL;
+    uint64_t va = *at;
+    Mlx4Mpt window;
 
     if (!mpt || mpt->status != MLX4_MPT_STATUS_VALID) {
         why = "there is no such key";
-    } else if (!mpt->region) {
+    } else if (!mpt->region && !(rights & IB_ACCESS_REMOTE)) {
         why = "it is a memory window";
-    } else if (mpt->pd != (mlx4_qp_pd(qp) & IB_FIELD_MASK(MLX4_MPT_PD))) {
+    } else if (mpt->pd != mlx4_qp_mpt_pd(qp)) {
         why = "of another protection domain";
     } else if (rights ? (mpt->rights & rights) != rights : !mpt->local_read) {
         why = "the rights are missing";
@@ -25,8 +27,13 @@ static const Mlx4Mpt *mlx4_mem_find(Mlx4State *s, Mlx4Qp *qp, uint32_t key,
                        va - mpt->start > mpt->length ||
                        len > mpt->length - (va - mpt->start))) {
         why = "out of its bounds";
-    } else if (!mpt->physical &&
-               (mpt->page_shift < 12 || mpt->page_shift > 40)) {
+    }
+    if (!why && !mpt->region) {
+        window = *mpt;
+        mpt = mlx4_mw_region(s, qp, &window, at, len, &why);
+    }
+    if (!why && !mpt->physical &&
+        (mpt->page_shift < 12 || mpt->page_shift > 40)) {
         why = "its page size is none";
     }
     if (why) {
@@ -70,7 +77,7 @@ static IbMemResult mlx4_mem_rw(Mlx4State *s, Mlx4Qp *qp, uint32_t key,
                                uint64_t va, uint32_t len, unsigned rights,
                                uint8_t *buf, bool write)
 {
-    const Mlx4Mpt *mpt = mlx4_mem_find(s, qp, key, va, len, rights);
+    const Mlx4Mpt *mpt = mlx4_mem_find(s, qp, key, &va, len, rights);
 
     if (!mpt) {
         return IB_MEM_KEY;
@@ -110,7 +117,8 @@ IbMemResult mlx4_mem_write(Mlx4State *s, Mlx4Qp *qp, uint32_t key,
 IbMemResult mlx4_mem_check(Mlx4State *s, Mlx4Qp *qp, uint32_t key,
                            uint64_t va, uint64_t len, unsigned rights)
 {
-    return mlx4_mem_find(s, qp, key, va, len, rights) ? IB_MEM_OK : IB_MEM_KEY;
+    return mlx4_mem_find(s, qp, key, &va, len, rights) ? IB_MEM_OK
+                                                       : IB_MEM_KEY;
 }
 
 /* Addition in fields whose highest bits are those of @tops. */
@@ -142,7 +150,7 @@ IbMemResult mlx4_mem_atomic(Mlx4State *s, Mlx4Qp *qp, uint32_t key,
                             uint64_t va, const IbSendWr *operands,
                             uint64_t *old)
 {
-    const Mlx4Mpt *mpt = mlx4_mem_find(s, qp, key, va, sizeof(*old),
+    const Mlx4Mpt *mpt = mlx4_mem_find(s, qp, key, &va, sizeof(*old),
                                        IB_ACCESS_REMOTE_ATOMIC);
     uint64_t bus, room, value;
 

@@ -315,12 +315,16 @@ typedef enum Mlx4EventType {
 #define MLX4_MPT_LOCAL_READ       IB_FIELD32(0x00, 10, 10)
 #define MLX4_MPT_PHYSICAL         IB_FIELD32(0x00, 9, 9)
 #define MLX4_MPT_REGION           IB_FIELD32(0x00, 8, 8)
+#define MLX4_MPT_QPN              IB_FIELD32(0x04, 31, 8)
+#define MLX4_MPT_BOUND_QP         IB_FIELD32(0x04, 7, 7)   /* window type 2 */
 #define MLX4_MPT_KEY              IB_FIELD32(0x08, 31, 0)
 #define MLX4_MPT_PD               IB_FIELD32(0x0c, 16, 0)
 #define MLX4_MPT_FAST_REG         IB_FIELD32(0x0c, 27, 27)
 #define MLX4_MPT_REMOTE_INV       IB_FIELD32(0x0c, 24, 24)
 #define MLX4_MPT_START_OFFSET     0x10
 #define MLX4_MPT_LENGTH_OFFSET    0x18
+#define MLX4_MPT_LKEY             IB_FIELD32(0x20, 31, 0)  /* of a window */
+#define MLX4_MPT_WINDOWS          IB_FIELD32(0x24, 31, 0)  /* of a region */
 #define MLX4_MPT_MTT_OFFSET       0x2c
 #define MLX4_MPT_MTT_COUNT        IB_FIELD32(0x34, 31, 0)
 #define MLX4_MPT_LOG_PAGE         IB_FIELD32(0x38, 5, 0)  /* absolute */
@@ -392,6 +396,9 @@ typedef enum Mlx4EventType {
 #define MLX4_PATH_PORT            IB_FIELD8(0x20, 6, 6)   /* less 1 */
 #define MLX4_PATH_SL              IB_FIELD8(0x20, 5, 2)
 #define MLX4_PATH_BYTES           44
+
+/* An XRC target's number has this bit; the rest is its index. */
+#define MLX4_QPN_XRC_TARGET       (1u << 23)
 
 typedef enum Mlx4Service {
     MLX4_SERVICE_RC = 0, MLX4_SERVICE_UC = 1, MLX4_SERVICE_UD = 3,
@@ -511,6 +518,17 @@ typedef enum Mlx4WqeOpcode {
 #define MLX4_FMR_LOG_PAGE         IB_FIELD32(0x24, 5, 0)
 #define MLX4_FMR_BYTES            48
 #define MLX4_FMR_MAX_PAGES        511
+
+#define MLX4_BIND_ATOMIC          IB_FIELD32(0x00, 31, 31)
+#define MLX4_BIND_REMOTE_WRITE    IB_FIELD32(0x00, 30, 30)
+#define MLX4_BIND_REMOTE_READ     IB_FIELD32(0x00, 29, 29)
+#define MLX4_BIND_TYPE_2          IB_FIELD32(0x04, 31, 31)
+#define MLX4_BIND_ZERO_BASED      IB_FIELD32(0x04, 30, 30)
+#define MLX4_BIND_NEW_KEY         IB_FIELD32(0x08, 31, 0)
+#define MLX4_BIND_LKEY            IB_FIELD32(0x0c, 31, 0)
+#define MLX4_BIND_VA_OFFSET       0x10
+#define MLX4_BIND_LENGTH_OFFSET   0x18
+#define MLX4_BIND_BYTES           32
 
 #define MLX4_LOCAL_INV_KEY        IB_FIELD32(0x08, 31, 0)
 #define MLX4_LOCAL_INV_BYTES      32

@@ -42,6 +42,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(Mlx4State, CONNECTX3)
 /* Capacities, told by QUERY_DEV_CAP. */
 #define MLX4_LOG_QPS       18
 #define MLX4_LOG_SRQS      16
+#define MLX4_LOG_XRCDS     16
 #define MLX4_LOG_CQS       16
 #define MLX4_LOG_CQES      22
 #define MLX4_LOG_EQS       7
@@ -112,6 +113,7 @@ typedef struct Mlx4Qp {
     uint16_t rq_next;
     uint16_t rq_posted;           /* the record, as last read */
     bool sqd_event;               /* RTS2SQD asked to be told */
+    uint32_t xrc_pd;              /* of the SRQ that the engine selected */
     QTAILQ_ENTRY(Mlx4Qp) err_link;
     bool in_err;                  /* on the list of QPs to be flushed */
 } Mlx4Qp;
@@ -121,9 +123,13 @@ typedef struct Mlx4Mpt {
     uint32_t index, key, pd;
     uint8_t status;               /* MLX4_MPT_STATUS_* */
     uint8_t rights;               /* IB_ACCESS_* */
-    bool local_read, physical, region, fast_reg, remote_inv;
+    bool local_read, physical, region, fast_reg, remote_inv, bind_enable;
+    bool bound_qp;                /* window type 2 */
+    uint32_t qpn;                 /* ... and the QP that bound it */
+    uint32_t lkey;                /* window: region it is bound to; 0: none */
     uint8_t page_shift;
-    uint64_t start, length, mtt;
+    uint64_t start, length;
+    uint64_t mtt;                 /* window: its start in the region */
     uint32_t mtt_count;
 } Mlx4Mpt;
 
@@ -283,7 +289,7 @@ bool mlx4_ring_publish(Mlx4State *s, Mlx4Ring *ring, uint64_t offset,
 bool mlx4_ring_set_owner(Mlx4State *s, Mlx4Ring *ring, uint32_t first,
                          uint32_t size, size_t len);
 
-/* ------------------------------------------------------------- mpt, memory */
+/* --------------------------------------------------------- mpt, mw, memory */
 
 Mlx4CmdHandler mlx4_cmd_sw2hw_mpt, mlx4_cmd_hw2sw_mpt, mlx4_cmd_sync_tpt;
 
@@ -293,10 +299,33 @@ void mlx4_mpt_forget_all(Mlx4State *s);
  * hardware.  Valid until the next lookup.
  */
 Mlx4Mpt *mlx4_mpt_find(Mlx4State *s, uint32_t key);
+/* The entry whose index is that of @key, whoever has it; NULL: ICM fault. */
+Mlx4Mpt *mlx4_mpt_of_index(Mlx4State *s, uint32_t key);
+/* Where entry @index is in ICM. */
+uint64_t mlx4_mpt_virt(Mlx4State *s, uint32_t index);
+/* Replace the whole entry. */
+bool mlx4_mpt_rewrite(Mlx4State *s, uint32_t index, const uint8_t *raw);
 IbWcStatus mlx4_mpt_local_op(Mlx4State *s, Mlx4Qp *qp, const uint8_t *wqe,
                              size_t len);
 IbMemResult mlx4_mpt_invalidate(Mlx4State *s, Mlx4Qp *qp, uint32_t rkey,
                                 bool remote);
+
+/* A key of work requests as entries have it: index in the low bits. */
+static inline uint32_t mlx4_key_rotate(uint32_t key)
+{
+    return key >> 8 | key << 24;
+}
+
+/* One window more or less on the region with this key; 0: on none. */
+void mlx4_mw_count(Mlx4State *s, uint32_t lkey, int by);
+/* IB_WR_LOCAL: bind a window. */
+IbWcStatus mlx4_mw_bind(Mlx4State *s, Mlx4Qp *qp, const uint8_t *seg);
+/*
+ * The region behind a window for @qp, and in *@va the address there; @window
+ * is no pointer into the cache.  NULL: *@why not.
+ */
+Mlx4Mpt *mlx4_mw_region(Mlx4State *s, Mlx4Qp *qp, const Mlx4Mpt *window,
+                        uint64_t *va, uint64_t len, const char **why);
 
 IbMemResult mlx4_mem_read(Mlx4State *s, Mlx4Qp *qp, uint32_t key, uint64_t va,
                           uint32_t len, unsigned rights, uint8_t *to);
@@ -359,9 +388,29 @@ void mlx4_qp_flush_posted(Mlx4State *s, uint32_t cqn);
 /* To ERR from outside the engine (a completion queue failed). */
 void mlx4_qp_fail(Mlx4Qp *qp);
 
+/* The context has a path taken by the engine itself. */
+void mlx4_qp_migrated(Mlx4Qp *qp);
+
 static inline uint32_t mlx4_qp_pd(const Mlx4Qp *qp)
 {
     return ib_field_get(qp->ctx, MLX4_QPC_PD);
+}
+
+static inline bool mlx4_qp_is_xrc(const Mlx4Qp *qp)
+{
+    return ib_field_get(qp->ctx, MLX4_QPC_SERVICE) == MLX4_SERVICE_XRC;
+}
+
+static inline bool mlx4_qp_is_xrc_target(const Mlx4Qp *qp)
+{
+    return qp->qpn & MLX4_QPN_XRC_TARGET;
+}
+
+/* The protection domain, as keys have it, that the QP's keys are to be of. */
+static inline uint32_t mlx4_qp_mpt_pd(const Mlx4Qp *qp)
+{
+    return (mlx4_qp_is_xrc_target(qp) ? qp->xrc_pd : mlx4_qp_pd(qp)) &
+           IB_FIELD_MASK(MLX4_MPT_PD);
 }
 
 /* --------------------------------------------------------------------- srq */
@@ -372,6 +421,8 @@ Mlx4CmdHandler mlx4_cmd_sw2hw_srq, mlx4_cmd_hw2sw_srq, mlx4_cmd_query_srq,
 Mlx4Srq *mlx4_srq_find(Mlx4State *s, uint32_t srqn);
 Mlx4Status mlx4_srq_new(Mlx4State *s, uint32_t srqn, const uint8_t *ctx);
 void mlx4_srq_reset(Mlx4State *s);
+/* For an XRC target QP: SRQ @srqn, if it is one of the QP's domain. */
+Mlx4Srq *mlx4_srq_of_xrc(Mlx4Qp *qp, uint32_t srqn);
 IbPull mlx4_srq_next(Mlx4State *s, Mlx4Srq *srq, IbRecvWr *wr,
                      IbWcStatus *status);
 

@@ -14,12 +14,7 @@
 #include "mlx4.h"
 #include "../trace.h"
 
-static uint32_t mlx4_key_rotate(uint32_t key)
-{
-    return key >> 8 | key << 24;
-}
-
-static uint64_t mlx4_mpt_virt(Mlx4State *s, uint32_t index)
+uint64_t mlx4_mpt_virt(Mlx4State *s, uint32_t index)
 {
     return s->dmpt_base + (uint64_t)index * MLX4_MPT_BYTES;
 }
@@ -51,6 +46,10 @@ static void mlx4_mpt_parse(Mlx4Mpt *mpt, uint32_t index, const uint8_t *raw)
         .region = ib_field_get(raw, MLX4_MPT_REGION),
         .fast_reg = ib_field_get(raw, MLX4_MPT_FAST_REG),
         .remote_inv = ib_field_get(raw, MLX4_MPT_REMOTE_INV),
+        .bind_enable = ib_field_get(raw, MLX4_MPT_BIND_ENABLE),
+        .bound_qp = ib_field_get(raw, MLX4_MPT_BOUND_QP),
+        .qpn = ib_field_get(raw, MLX4_MPT_QPN),
+        .lkey = ib_field_get(raw, MLX4_MPT_LKEY),
         .page_shift = ib_field_get(raw, MLX4_MPT_LOG_PAGE),
         .start = ib_get_be64(raw + MLX4_MPT_START_OFFSET),
         .length = ib_get_be64(raw + MLX4_MPT_LENGTH_OFFSET),
@@ -100,6 +99,12 @@ Mlx4Mpt *mlx4_mpt_find(Mlx4State *s, uint32_t key)
     return mpt;
 }
 
+Mlx4Mpt *mlx4_mpt_of_index(Mlx4State *s, uint32_t key)
+{
+    return s->running ? mlx4_mpt_load(s, mlx4_key_rotate(key) &
+                                         (s->num_mpts - 1)) : NULL;
+}
+
 /* Rewrite the first @len bytes of an entry, its status last of all. */
 static bool mlx4_mpt_store(Mlx4State *s, uint32_t index, const uint8_t *raw,
                            size_t len)
@@ -110,6 +115,12 @@ static bool mlx4_mpt_store(Mlx4State *s, uint32_t index, const uint8_t *raw,
         return false;
     }
     return mlx4_icm_write(s, virt, raw, 4);
+}
+
+bool mlx4_mpt_rewrite(Mlx4State *s, uint32_t index, const uint8_t *raw)
+{
+    mlx4_mpt_slot(s, index)->cached = false;
+    return mlx4_mpt_store(s, index, raw, MLX4_MPT_BYTES);
 }
 
 /* ---------------------------------------------------------------- commands */
@@ -150,6 +161,14 @@ Mlx4Status mlx4_cmd_hw2sw_mpt(Mlx4State *s, Mlx4Cmd *cmd)
     if (!mlx4_icm_read(s, mlx4_mpt_virt(s, index), raw, sizeof(raw))) {
         return MLX4_STAT_ICM_ERROR;
     }
+    if (ib_field_get(raw, MLX4_MPT_REGION)) {
+        if (ib_field_get(raw, MLX4_MPT_WINDOWS) &&
+            ib_field_get(raw, MLX4_MPT_STATUS) == MLX4_MPT_STATUS_VALID) {
+            return MLX4_STAT_REG_BOUND;
+        }
+    } else if (ib_field_get(raw, MLX4_MPT_STATUS) == MLX4_MPT_STATUS_VALID) {
+        mlx4_mw_count(s, ib_field_get(raw, MLX4_MPT_LKEY), -1);
+    }
     if (cmd->op_mod == 0 && cmd->out_param &&
         !mlx4_dma_write(s, cmd->out_param, raw, sizeof(raw))) {
         return MLX4_STAT_BAD_PARAM;
@@ -167,19 +186,21 @@ Mlx4Status mlx4_cmd_sync_tpt(Mlx4State *s, Mlx4Cmd *cmd)
 
 /* -------------------------------------------------- keys by work requests */
 
-static bool mlx4_mpt_change_status(Mlx4State *s, Mlx4Mpt *mpt, uint8_t status)
+/* Valid no more; a window lets go of its region. */
+static bool mlx4_mpt_free(Mlx4State *s, const Mlx4Mpt *mpt)
 {
-    uint8_t raw[4];
+    uint32_t index = mpt->index, lkey = mpt->region ? 0 : mpt->lkey;
+    uint8_t raw[MLX4_MPT_BYTES];
 
-    if (!mlx4_icm_read(s, mlx4_mpt_virt(s, mpt->index), raw, sizeof(raw))) {
+    if (!mlx4_icm_read(s, mlx4_mpt_virt(s, index), raw, sizeof(raw))) {
         return false;
     }
-    ib_field_set(raw, MLX4_MPT_STATUS, status);
-    if (!mlx4_mpt_store(s, mpt->index, raw, sizeof(raw))) {
-        return false;
+    if (!mpt->region) {
+        ib_field_set(raw, MLX4_MPT_LKEY, 0);
+        mlx4_mw_count(s, lkey, -1);
     }
-    mpt->status = status;
-    return true;
+    ib_field_set(raw, MLX4_MPT_STATUS, MLX4_MPT_STATUS_FREE);
+    return mlx4_mpt_rewrite(s, index, raw);
 }
 
 IbMemResult mlx4_mpt_invalidate(Mlx4State *s, Mlx4Qp *qp, uint32_t rkey,
@@ -187,16 +208,17 @@ IbMemResult mlx4_mpt_invalidate(Mlx4State *s, Mlx4Qp *qp, uint32_t rkey,
 {
     Mlx4Mpt *mpt = mlx4_mpt_find(s, rkey);
 
-    if (!mpt || mpt->pd != (mlx4_qp_pd(qp) & IB_FIELD_MASK(MLX4_MPT_PD)) ||
-        !mpt->fast_reg || mpt->status != MLX4_MPT_STATUS_VALID ||
+    if (!mpt || mpt->pd != mlx4_qp_mpt_pd(qp) ||
+        mpt->status != MLX4_MPT_STATUS_VALID ||
+        !(mpt->region ? mpt->fast_reg
+                      : mpt->bound_qp && mpt->qpn == qp->qpn) ||
         (remote && !mpt->remote_inv)) {
         mlx4_guest_error("QP 0x%x invalidates key 0x%x, which it may not",
                          qp->qpn, rkey);
         return IB_MEM_KEY;
     }
     trace_mlx4_mpt_invalidate(qp->qpn, rkey, remote);
-    return mlx4_mpt_change_status(s, mpt, MLX4_MPT_STATUS_FREE)
-           ? IB_MEM_OK : IB_MEM_FAULT;
+    return mlx4_mpt_free(s, mpt) ? IB_MEM_OK : IB_MEM_FAULT;
 }
 
 /* The page list of a fast registration into the entry's own MTT entries. */
@@ -218,13 +240,13 @@ static IbWcStatus mlx4_fast_register(Mlx4State *s, Mlx4Qp *qp,
     uint64_t length = ib_get_be64(seg + MLX4_FMR_LENGTH_OFFSET);
     unsigned log_page = ib_field_get(seg, MLX4_FMR_LOG_PAGE);
     uint32_t index = mlx4_key_rotate(key) & (s->num_mpts - 1);
-    Mlx4Mpt *mpt = s->running ? mlx4_mpt_load(s, index) : NULL;
+    Mlx4Mpt *mpt = mlx4_mpt_of_index(s, key);
     uint8_t raw[MLX4_MPT_BYTES];
     uint64_t pages;
 
     /* Only the variant, the low byte of the key, may differ. */
     if (!mpt || mpt->status != MLX4_MPT_STATUS_FREE || !mpt->fast_reg ||
-        mpt->pd != (mlx4_qp_pd(qp) & IB_FIELD_MASK(MLX4_MPT_PD)) ||
+        !mpt->region || mpt->pd != mlx4_qp_mpt_pd(qp) ||
         ((mpt->key ^ mlx4_key_rotate(key)) & 0xffffff)) {
         mlx4_guest_error("QP 0x%x registers key 0x%x, which it may not",
                          qp->qpn, key);
@@ -293,7 +315,10 @@ IbWcStatus mlx4_mpt_local_op(Mlx4State *s, Mlx4Qp *qp, const uint8_t *wqe,
                                    false) == IB_MEM_OK
                ? IB_WC_SUCCESS : IB_WC_MW_BIND_ERR;
     default:
-        mlx4_unimp("bind of a memory window");
-        return IB_WC_LOC_QP_OP_ERR;
+        if (len < MLX4_WQE_CTRL_BYTES + MLX4_BIND_BYTES) {
+            mlx4_guest_error("bind of a window of %zu bytes", len);
+            return IB_WC_LOC_QP_OP_ERR;
+        }
+        return mlx4_mw_bind(s, qp, seg);
     }
 }

@@ -10,9 +10,17 @@
 #include "mlx4.h"
 #include "../trace.h"
 
+static uint32_t mlx4_qpn_index(uint32_t qpn)
+{
+    return qpn & ~MLX4_QPN_XRC_TARGET;
+}
+
 Mlx4Qp *mlx4_qp_find(Mlx4State *s, uint32_t qpn)
 {
-    return qpn < 1u << MLX4_LOG_QPS ? s->qps[qpn] : NULL;
+    uint32_t index = mlx4_qpn_index(qpn);
+    Mlx4Qp *qp = index < 1u << MLX4_LOG_QPS ? s->qps[index] : NULL;
+
+    return qp && qp->qpn == qpn ? qp : NULL;
 }
 
 /* ------------------------------------------------- attributes of the engine */
@@ -37,7 +45,16 @@ static bool mlx4_qp_type(Mlx4State *s, uint32_t qpn, const uint8_t *ctx,
     uint8_t port;
     unsigned which;
 
+    bool target = qpn & MLX4_QPN_XRC_TARGET;
+
+    if (target && ib_field_get(ctx, MLX4_QPC_SERVICE) != MLX4_SERVICE_XRC) {
+        mlx4_guest_error("QP 0x%x is no XRC target", qpn);
+        return false;
+    }
     switch (ib_field_get(ctx, MLX4_QPC_SERVICE)) {
+    case MLX4_SERVICE_XRC:
+        *type = target ? IB_QPT_XRC_TGT : IB_QPT_XRC_INI;
+        return true;
     case MLX4_SERVICE_RC:
         *type = IB_QPT_RC;
         return true;
@@ -126,11 +143,13 @@ static void mlx4_qp_layout(Mlx4Qp *qp)
 {
     const uint8_t *ctx = qp->ctx;
 
-    qp->sq_entries = 1u << ib_field_get(ctx, MLX4_QPC_SQ_LOG_SIZE);
+    /* A target sends nothing: drivers give it a buffer that says nothing. */
+    qp->sq_entries = mlx4_qp_is_xrc_target(qp)
+                     ? 0 : 1u << ib_field_get(ctx, MLX4_QPC_SQ_LOG_SIZE);
     qp->sq_stride_shift = ib_field_get(ctx, MLX4_QPC_SQ_LOG_STRIDE) + 4;
     qp->rq_entries = 0;
     qp->rq_stride_shift = 0;
-    if (!ib_field_get(ctx, MLX4_QPC_SRQ)) {
+    if (!ib_field_get(ctx, MLX4_QPC_SRQ) && !mlx4_qp_is_xrc(qp)) {
         qp->rq_entries = 1u << ib_field_get(ctx, MLX4_QPC_RQ_LOG_SIZE);
         qp->rq_stride_shift = ib_field_get(ctx, MLX4_QPC_RQ_LOG_STRIDE) + 4;
     }
@@ -170,11 +189,17 @@ static Mlx4Status mlx4_qp_check(Mlx4State *s, uint32_t qpn,
 
 Mlx4Status mlx4_qp_new(Mlx4State *s, uint32_t qpn, const uint8_t *ctx)
 {
+    uint32_t index = mlx4_qpn_index(qpn);
     Mlx4Status status;
     Mlx4Qp *qp;
 
-    if (qpn >= 1u << MLX4_LOG_QPS) {
+    if (index >= 1u << MLX4_LOG_QPS) {
         return MLX4_STAT_BAD_INDEX;
+    }
+    if (s->qps[index]) {
+        mlx4_guest_error("QP 0x%x is QP 0x%x already", qpn,
+                         s->qps[index]->qpn);
+        return MLX4_STAT_RESOURCE_BUSY;
     }
     status = mlx4_qp_check(s, qpn, ctx);
     if (status != MLX4_STAT_OK) {
@@ -184,13 +209,14 @@ Mlx4Status mlx4_qp_new(Mlx4State *s, uint32_t qpn, const uint8_t *ctx)
     qp->s = s;
     qp->qpn = qpn;
     memcpy(qp->ctx, ctx, sizeof(qp->ctx));
+    ib_field_set(qp->ctx, MLX4_QPC_LOCAL_QPN, qpn);
     mlx4_qp_layout(qp);
     qp->ib = ib_qp_new(s->hca, qpn, qp);
     if (!qp->ib) {
         g_free(qp);
         return MLX4_STAT_RESOURCE_BUSY;
     }
-    s->qps[qpn] = qp;
+    s->qps[index] = qp;
     mlx4_qp_bind_special(s, qp, true);
     return MLX4_STAT_OK;
 }
@@ -214,7 +240,7 @@ void mlx4_qp_free(Mlx4Qp *qp)
     mlx4_qp_list(qp, false);
     mlx4_qp_bind_special(qp->s, qp, false);
     ib_qp_free(qp->ib);
-    qp->s->qps[qp->qpn] = NULL;
+    qp->s->qps[mlx4_qpn_index(qp->qpn)] = NULL;
     g_free(qp);
 }
 
@@ -357,6 +383,25 @@ static void mlx4_ctx_merge(uint8_t *ctx, const uint8_t *from,
     }
 }
 
+/* What the engine changes by itself, into the context. */
+static void mlx4_qp_sync(Mlx4Qp *qp)
+{
+    ib_field_set(qp->ctx, MLX4_QPC_MIGRATION,
+                 ib_qp_attr(qp->ib)->path_mig_state);
+}
+
+void mlx4_qp_migrated(Mlx4Qp *qp)
+{
+    uint8_t *primary = qp->ctx + MLX4_QPC_PATH_OFFSET;
+    uint8_t *alternate = qp->ctx + MLX4_QPC_ALT_PATH_OFFSET;
+    uint8_t path[MLX4_PATH_BYTES];
+
+    memcpy(path, primary, sizeof(path));
+    memcpy(primary, alternate, sizeof(path));
+    memcpy(alternate, path, sizeof(path));
+    mlx4_qp_sync(qp);
+}
+
 /* ---------------------------------------------------------------- commands */
 
 static const struct {
@@ -390,7 +435,7 @@ Mlx4Status mlx4_cmd_qp_modify(Mlx4State *s, Mlx4Cmd *cmd)
     while (mlx4_transitions[t].opcode != cmd->opcode) {
         t++;                      /* every opcode that comes here has a row */
     }
-    if (qpn >= 1u << MLX4_LOG_QPS) {
+    if (mlx4_qpn_index(qpn) >= 1u << MLX4_LOG_QPS) {
         mlx4_guest_error("QP command 0x%x of 0x%x", cmd->opcode, qpn);
         return MLX4_STAT_BAD_INDEX;
     }
@@ -409,8 +454,11 @@ Mlx4Status mlx4_cmd_qp_modify(Mlx4State *s, Mlx4Cmd *cmd)
         if (status != MLX4_STAT_OK) {
             return status;
         }
-        qp = s->qps[qpn];
+        qp = s->qps[mlx4_qpn_index(qpn)];
         made = true;
+    }
+    if (!made) {
+        mlx4_qp_sync(qp);
     }
     memcpy(before, qp->ctx, sizeof(before));
     if (!made) {
@@ -447,7 +495,7 @@ Mlx4Status mlx4_cmd_qp_reset(Mlx4State *s, Mlx4Cmd *cmd)
     uint32_t qpn = cmd->in_mod & IB_QPN_MASK;
     Mlx4Qp *qp = mlx4_qp_find(s, qpn);
 
-    if (qpn >= 1u << MLX4_LOG_QPS) {
+    if (mlx4_qpn_index(qpn) >= 1u << MLX4_LOG_QPS) {
         mlx4_guest_error("2RST of QP 0x%x", qpn);
         return MLX4_STAT_BAD_INDEX;
     }
@@ -471,18 +519,18 @@ Mlx4Status mlx4_cmd_query_qp(Mlx4State *s, Mlx4Cmd *cmd)
     uint8_t *ctx = cmd->out + MLX4_QPC_BOX_OFFSET;
     Mlx4Qp *qp = mlx4_qp_find(s, qpn);
 
-    if (qpn >= 1u << MLX4_LOG_QPS) {
+    if (mlx4_qpn_index(qpn) >= 1u << MLX4_LOG_QPS) {
         mlx4_guest_error("QUERY_QP of 0x%x", qpn);
         return MLX4_STAT_BAD_INDEX;
     }
     if (!qp) {
         return MLX4_STAT_OK;      /* zeros: state RST */
     }
+    mlx4_qp_sync(qp);
     memcpy(ctx, qp->ctx, sizeof(qp->ctx));
     ib_field_set(ctx, MLX4_QPC_STATE,
                  ib_qp_sq_draining(qp->ib) ? MLX4_QPS_SQ_DRAINING
                                            : states[ib_qp_state(qp->ib)]);
-    ib_field_set(ctx, MLX4_QPC_LOCAL_QPN, qpn);
     ib_field_set(ctx, MLX4_QPC_SQ_PSN, ib_qp_sq_psn(qp->ib));
     ib_field_set(ctx, MLX4_QPC_RQ_PSN, ib_qp_rq_psn(qp->ib));
     ib_field_set(ctx, MLX4_QPC_LAST_ACKED_PSN, ib_qp_last_acked_psn(qp->ib));

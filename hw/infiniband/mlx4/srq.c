@@ -14,6 +14,16 @@ Mlx4Srq *mlx4_srq_find(Mlx4State *s, uint32_t srqn)
     return srqn < 1u << MLX4_LOG_SRQS ? s->srqs[srqn] : NULL;
 }
 
+Mlx4Srq *mlx4_srq_of_xrc(Mlx4Qp *qp, uint32_t srqn)
+{
+    uint32_t xrcd = ib_field_get(qp->ctx, MLX4_QPC_XRCD);
+    Mlx4Srq *srq = mlx4_srq_find(qp->s, srqn);
+
+    /* 0 is the domain of SRQs that are in none. */
+    return srq && xrcd && ib_field_get(srq->ctx, MLX4_SRQC_XRCD) == xrcd
+           ? srq : NULL;
+}
+
 static bool mlx4_srq_read_record(Mlx4State *s, Mlx4Srq *srq)
 {
     uint8_t record[4];
@@ -114,6 +124,13 @@ Mlx4Status mlx4_srq_new(Mlx4State *s, uint32_t srqn, const uint8_t *ctx)
 
 Mlx4Status mlx4_cmd_sw2hw_srq(Mlx4State *s, Mlx4Cmd *cmd)
 {
+    uint32_t cqn = ib_field_get(cmd->in, MLX4_SRQC_XRC_CQN);
+
+    if (ib_field_get(cmd->in, MLX4_SRQC_XRCD) && !mlx4_cq_find(s, cqn)) {
+        mlx4_guest_error("XRC SRQ 0x%x uses CQ 0x%x, which is not there",
+                         cmd->in_mod, cqn);
+        return MLX4_STAT_BAD_RESOURCE;
+    }
     return mlx4_srq_new(s, cmd->in_mod, cmd->in);
 }
 

@@ -219,9 +219,13 @@ static void mlx4_save_qp(Mlx4State *s, uint32_t n, IbStateWriter *w)
 static bool mlx4_load_qp(Mlx4State *s, uint32_t n, IbStateReader *r)
 {
     uint8_t ctx[MLX4_QPC_BYTES];
+    uint32_t qpn = n;
 
     ib_state_get_bytes(r, ctx, sizeof(ctx));
-    if (!ib_state_ok(r) || mlx4_qp_new(s, n, ctx) != MLX4_STAT_OK) {
+    if (ib_field_get(ctx, MLX4_QPC_SERVICE) == MLX4_SERVICE_XRC) {
+        qpn |= ib_field_get(ctx, MLX4_QPC_LOCAL_QPN) & MLX4_QPN_XRC_TARGET;
+    }
+    if (!ib_state_ok(r) || mlx4_qp_new(s, qpn, ctx) != MLX4_STAT_OK) {
         return false;
     }
     s->qps[n]->sq_next = ib_state_get16(r);

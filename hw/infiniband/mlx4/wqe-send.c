@@ -19,7 +19,10 @@ enum {
     ON_UC  = 1 << IB_QPT_UC,
     ON_UD  = 1 << IB_QPT_UD,
     ON_MLX = 1 << IB_QPT_SMI | 1 << IB_QPT_GSI,
-    ON_ALL = ON_RC | ON_UC | ON_UD | ON_MLX,
+    ON_XRC = 1 << IB_QPT_XRC_INI,
+    ON_REL = ON_RC | ON_XRC,
+    ON_CON = ON_REL | ON_UC,
+    ON_ALL = ON_CON | ON_UD | ON_MLX,
 };
 
 /* Segments between control and data, in the order they come. */
@@ -39,25 +42,25 @@ static const struct Mlx4WqeKind {
 } mlx4_wqe_kinds[32] = {
     [MLX4_WQE_OP_NOP]       = { true, IB_WR_NOP, ON_ALL, SEG_LOCAL },
     [MLX4_WQE_OP_SEND]      = { true, IB_WR_SEND, ON_ALL, 0 },
-    [MLX4_WQE_OP_SEND_IMM]  = { true, IB_WR_SEND_IMM, ON_RC | ON_UC | ON_UD,
+    [MLX4_WQE_OP_SEND_IMM]  = { true, IB_WR_SEND_IMM, ON_CON | ON_UD,
                                 SEG_IMM },
-    [MLX4_WQE_OP_SEND_INV]  = { true, IB_WR_SEND_INV, ON_RC, SEG_IMM },
-    [MLX4_WQE_OP_WRITE]     = { true, IB_WR_RDMA_WRITE, ON_RC | ON_UC,
+    [MLX4_WQE_OP_SEND_INV]  = { true, IB_WR_SEND_INV, ON_REL, SEG_IMM },
+    [MLX4_WQE_OP_WRITE]     = { true, IB_WR_RDMA_WRITE, ON_CON,
                                 SEG_RADDR },
-    [MLX4_WQE_OP_WRITE_IMM] = { true, IB_WR_RDMA_WRITE_IMM, ON_RC | ON_UC,
+    [MLX4_WQE_OP_WRITE_IMM] = { true, IB_WR_RDMA_WRITE_IMM, ON_CON,
                                 SEG_RADDR | SEG_IMM },
-    [MLX4_WQE_OP_READ]      = { true, IB_WR_RDMA_READ, ON_RC, SEG_RADDR },
-    [MLX4_WQE_OP_ATOMIC_CS] = { true, IB_WR_CMP_SWAP, ON_RC,
+    [MLX4_WQE_OP_READ]      = { true, IB_WR_RDMA_READ, ON_REL, SEG_RADDR },
+    [MLX4_WQE_OP_ATOMIC_CS] = { true, IB_WR_CMP_SWAP, ON_REL,
                                 SEG_RADDR | SEG_ATOMIC },
-    [MLX4_WQE_OP_ATOMIC_FA] = { true, IB_WR_FETCH_ADD, ON_RC,
+    [MLX4_WQE_OP_ATOMIC_FA] = { true, IB_WR_FETCH_ADD, ON_REL,
                                 SEG_RADDR | SEG_ATOMIC },
     [MLX4_WQE_OP_MASKED_CS] = { true, IB_WR_MASKED_CMP_SWAP, ON_RC,
                                 SEG_RADDR | SEG_MASKED },
     [MLX4_WQE_OP_MASKED_FA] = { true, IB_WR_MASKED_FETCH_ADD, ON_RC,
                                 SEG_RADDR | SEG_ATOMIC },
-    [MLX4_WQE_OP_BIND_MW]   = { true, IB_WR_LOCAL, ON_RC | ON_UC, SEG_LOCAL },
-    [MLX4_WQE_OP_FAST_REG]  = { true, IB_WR_LOCAL, ON_RC | ON_UC, SEG_LOCAL },
-    [MLX4_WQE_OP_LOCAL_INV] = { true, IB_WR_LOCAL, ON_RC | ON_UC, SEG_LOCAL },
+    [MLX4_WQE_OP_BIND_MW]   = { true, IB_WR_LOCAL, ON_CON, SEG_LOCAL },
+    [MLX4_WQE_OP_FAST_REG]  = { true, IB_WR_LOCAL, ON_CON, SEG_LOCAL },
+    [MLX4_WQE_OP_LOCAL_INV] = { true, IB_WR_LOCAL, ON_CON, SEG_LOCAL },
 };
 
 /* ------------------------------------------------------------- segments */
@@ -159,8 +162,14 @@ static IbWcStatus mlx4_wqe_parse(Mlx4Qp *qp, size_t len, IbSendWr *wr)
     wr->flags = (ib_field_get(wqe, MLX4_WQE_MAKE_CQE) ? IB_WR_SIGNALED : 0) |
                 (ib_field_get(wqe, MLX4_WQE_SOLICITED) ? IB_WR_SOLICITED : 0) |
                 (ib_field_get(wqe, MLX4_WQE_FENCE) ? IB_WR_FENCE : 0);
+    /* A driver's way to say that its keys are used until all before is done. */
+    if ((kind->segments & SEG_LOCAL) &&
+        ib_field_get(wqe, MLX4_WQE_STRONG_ORDER)) {
+        wr->flags |= IB_WR_FENCE;
+    }
     wr->num_sge = 0;
     wr->imm = ib_field_get(wqe, MLX4_WQE_IMM);
+    wr->xrc_srqn = ib_field_get(wqe, MLX4_WQE_XRC_SRQN);
     if (kind->segments & SEG_LOCAL) {
         return IB_WC_SUCCESS;
     }
@@ -258,6 +267,9 @@ IbPull mlx4_wqe_next_send(Mlx4Qp *qp, IbSendWr *wr, IbWcStatus *status)
     size_t len;
     bool fault;
 
+    if (!qp->sq_entries) {
+        return IB_PULL_EMPTY;
+    }
     if (!mlx4_wqe_valid(qp, counter, &fault)) {
         if (!fault) {
             return IB_PULL_EMPTY;
@@ -285,7 +297,7 @@ IbPull mlx4_wqe_next_send(Mlx4Qp *qp, IbSendWr *wr, IbWcStatus *status)
 
 IbPull mlx4_wqe_refetch_send(Mlx4Qp *qp, uint64_t id, IbSendWr *wr)
 {
-    size_t len = mlx4_wqe_fetch(qp, id);
+    size_t len = qp->sq_entries ? mlx4_wqe_fetch(qp, id) : 0;
 
     wr->id = id;
     if (!len || mlx4_wqe_parse(qp, len, wr) != IB_WC_SUCCESS) {

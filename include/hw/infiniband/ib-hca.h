@@ -59,6 +59,8 @@ enum {
     IB_ACCESS_REMOTE_WRITE  = 1 << 1,
     IB_ACCESS_REMOTE_READ   = 1 << 2,
     IB_ACCESS_REMOTE_ATOMIC = 1 << 3,
+    IB_ACCESS_REMOTE        = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+                              IB_ACCESS_REMOTE_ATOMIC,
 };
 
 /* State of path migration, IBA Vol.1 10.4; numbers as in contexts. */
@@ -236,7 +238,13 @@ typedef struct IbHcaOps {
     /* The next receive entry, of the QP's queue or its SRQ. */
     IbPull (*next_recv)(void *opaque, void *face, IbRecvWr *wr,
                         IbWcStatus *status);
-    /* XRC: the receive queue is that of an SRQ of domain @xrcd. */
+    /*
+     * XRC: a request names SRQ @srqn.  False unless it is one of the QP's XRC
+     * domain; until the next call the keys that the QP's responder uses are
+     * those of the SRQ's protection domain (IBA Vol.1 annex A14).
+     */
+    bool (*xrc_select)(void *opaque, void *face, uint32_t srqn);
+    /* The receive queue is that SRQ; it was selected. */
     IbPull (*next_recv_xrc)(void *opaque, void *face, uint32_t srqn,
                             IbRecvWr *wr, IbWcStatus *status);
     /*
