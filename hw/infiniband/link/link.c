@@ -126,6 +126,18 @@ IbLink *ib_link_new(const IbLinkConfig *config, const IbLinkOps *ops,
     return link;
 }
 
+void ib_link_set_cable(IbLink *link, const IbLinkConfig *config)
+{
+    IbLinkConfig *c = &link->config;
+
+    g_assert(!link->frame);
+    c->max_frame = config->max_frame;
+    c->keepalive_ms = config->keepalive_ms;
+    c->timeout_ms = config->timeout_ms;
+    c->training_ms = config->training_ms;
+    g_assert(ib_link_config_ok(c));
+}
+
 void ib_link_free(IbLink *link)
 {
     if (!link) {

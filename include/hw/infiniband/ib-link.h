@@ -194,6 +194,13 @@ void ib_link_free(IbLink *link);
  */
 void ib_link_reset(IbLink *link, bool keep_counters);
 
+/*
+ * The cable that is to be attached next is of another kind: take max_frame,
+ * keepalive_ms, timeout_ms and training_ms of @config, rest as it was.  Not while
+ * one is attached.
+ */
+void ib_link_set_cable(IbLink *link, const IbLinkConfig *config);
+
 /* A cable was plugged in or pulled out (netdev there, or link status). */
 void ib_link_cable_attach(IbLink *link);
 void ib_link_cable_detach(IbLink *link);
