@@ -82,8 +82,8 @@ static void check_reset_values(Switch *s)
         { 0x108000 + VL + 0xf8, 0 }, { 0x108000 + ARB_LOW, 0x4000 },
         { 0x108000 + ARB_LOW + 7 * 4, 0x4007 },
         { 0x108000 + ARB_LOW + 8 * 4, 0 }, { 0x108000 + ARB_HIGH, 0 },
-        { 0x108000 + COUNTER + 28 * 8 + 4, 0 },
-        { 0x108000 + VL_COUNTER + 15 * 64 + 4 * 8, 0 },
+        { 0x108000 + COUNTER + 36 * 8 + 4, 0 },
+        { 0x108000 + VL_COUNTER + 15 * 64 + 7 * 8, 0 },
         { ERROR, 0 },
     };
 
@@ -231,8 +231,8 @@ static void test_not_there(void)
         0x201c, 0x205c, 0x2080, 0xfffc, LFT + 49152, RFT, 0x70000,
         MFT + 4096 * 32, SL2VL + 3 * 8, SL2VL + 3 * 0x800, 0x280000,
         0x3ffffc, 0x103000, 0x1ffffc, 0x101000 + 0x00c, 0x101000 + 0x040,
-        0x101000 + VL + 0xc, 0x101000 + COUNTER + 29 * 8,
-        0x101000 + VL_COUNTER + 5 * 8, 0x101000 + 0xa00, 0x101000 + 0xffc,
+        0x101000 + VL + 0xc, 0x101000 + COUNTER + 37 * 8,
+        0x101000 + 0xa00, 0x101000 + 0xffc,
     };
     unsigned i;
     Switch s;

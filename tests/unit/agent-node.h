@@ -101,6 +101,15 @@ static inline void test_link_state_changed(void *opaque, uint8_t old_state,
     }
 }
 
+static inline void test_link_error(void *opaque, IbLinkError error)
+{
+    TestEnd *end = opaque;
+
+    if (end->port && end->t->node) {
+        ib_node_link_error(end->t->node, end->port, error);
+    }
+}
+
 static const IbLinkOps test_link_ops = {
     .now = test_link_now,
     .random = test_link_random,
@@ -109,6 +118,7 @@ static const IbLinkOps test_link_ops = {
     .receive = test_link_receive,
     .receive_end = test_link_receive_end,
     .state_changed = test_link_state_changed,
+    .error = test_link_error,
 };
 
 static inline int64_t test_node_now(void *opaque)

@@ -41,6 +41,7 @@ struct TestEnd {
     unsigned ends;              /* receive_end() */
     unsigned readies;           /* tx_ready() */
     unsigned taps[2];           /* rx, tx */
+    unsigned errors[3];         /* by IbLinkError */
     GHashTable *events;         /* trace: name to count */
     uint8_t last[8192];         /* last packet received */
     uint16_t last_len;
@@ -202,6 +203,13 @@ static inline void test_trace(void *opaque, const char *event,
     g_hash_table_insert(end->events, (void *)event, GUINT_TO_POINTER(n + 1));
 }
 
+static inline void test_error(void *opaque, IbLinkError error)
+{
+    TestEnd *end = opaque;
+
+    end->errors[error]++;
+}
+
 static inline unsigned test_events(TestEnd *end, const char *event)
 {
     return GPOINTER_TO_UINT(g_hash_table_lookup(end->events, event));
@@ -218,6 +226,7 @@ static const IbLinkOps test_ops = {
     .state_changed = test_state_changed,
     .tap = test_tap,
     .trace = test_trace,
+    .error = test_error,
 };
 
 static inline IbLinkConfig test_config(void)

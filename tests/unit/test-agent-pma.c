@@ -87,6 +87,23 @@ static void count(IbLink *link, uint64_t factor)
     c->multicast_xmit_pkts += 20 * factor;
     c->multicast_rcv_pkts += 21 * factor;
     c->xmit_wait_vl[3] += 22 * factor;
+    c->local_physical_errors += 23 * factor;
+    c->malformed_packets += 24 * factor;
+    c->buffer_overruns += 25 * factor;
+    c->dlid_mapping_errors += 26 * factor;
+    c->vl_mapping_errors += 27 * factor;
+    c->looping_errors += 28 * factor;
+    c->port_inactive_discards += 29 * factor;
+    c->neighbor_mtu_discards += 30 * factor;
+    c->sw_lifetime_discards += 31 * factor;
+    c->sw_hoq_lifetime_discards += 32 * factor;
+    c->xmit_flow_pkts += 33 * factor;
+    c->rcv_flow_pkts += 34 * factor;
+    c->flow_update_errors_vl[3] += 2 * factor;
+    c->flow_update_errors_vl[15] += factor;
+    c->xmit_data_sl[0] += 36 * factor;
+    c->xmit_data_sl[15] += 37 * factor;
+    c->rcv_data_sl[2] += 38 * factor;
 }
 
 /* A node whose counters stand at 0, whatever training counted */
@@ -303,6 +320,97 @@ static void test_vl_xmit_wait(void)
     test_node_free(t);
 }
 
+/*
+ * Attributes of 16- or 32-bit counters from byte 4 on, bit n of CounterSelect
+ * for the n-th: by 16.1.4.1, .2, .4 and as libibmad has those by SL
+ */
+typedef struct DetailCase {
+    const char *name;
+    uint16_t attribute;
+    uint8_t bytes, count;
+    uint32_t value[16];
+} DetailCase;
+
+static const DetailCase details[] = {
+    { "rcv-error-details", 0x15, 2, 6, { 23, 24, 25, 26, 27, 28 } },
+    { "xmit-discard-details", 0x16, 2, 4, { 29, 30, 31, 32 } },
+    { "flow-ctl", 0x18, 4, 2, { 0, 0 } },       /* training has some */
+    { "xmit-data-sl", 0x36, 4, 16, { 36, [15] = 37 } },
+    { "rcv-data-sl", 0x37, 4, 16, { [2] = 38 } },
+};
+
+static uint64_t detail(const DetailCase *c, const uint8_t *d, unsigned i)
+{
+    return c->bytes == 2 ? be16(d + 4 + 2 * i) : be32(d + 4 + 4 * i);
+}
+
+static void test_detail(gconstpointer data)
+{
+    static const uint8_t zero[192] = { 0 };
+    const DetailCase *c = data;
+    TestNode *t = quiet_node(IB_NODE_TYPE_SWITCH);
+    size_t end = 4 + c->bytes * c->count;
+    uint64_t max = c->bytes == 2 ? 0xffff : 0xffffffff;
+    uint8_t d[192];
+    unsigned i;
+
+    g_assert_cmphex(pma_clear(t, c->attribute, 2, 0xffff, 0), ==, 0);
+    count(t->ends[2].link, 1);
+    if (c->attribute == 0x18) {
+        g_assert_cmphex(pma_get(t, 0x18, 2, d), ==, 0);
+        g_assert_cmpuint(be32(d + 4), ==, 33);
+        g_assert_cmpuint(be32(d + 8), ==, 34);
+        test_node_free(t);
+        return;
+    }
+    memset(d, 0xee, sizeof(d));                 /* is not looked at */
+    d[1] = 2;
+    g_assert_cmphex(pma(t, 1, c->attribute, d), ==, 0);
+    g_assert_cmphex(d[0], ==, 0);
+    g_assert_cmphex(d[1], ==, 2);
+    for (i = 0; i < c->count; i++) {
+        g_assert_cmpuint(detail(c, d, i), ==, c->value[i]);
+    }
+    g_assert_cmpmem(d + end, 192 - end, zero, 192 - end);
+    g_assert_cmphex(pma_get(t, c->attribute, 1, d), ==, 0);
+    g_assert_cmpmem(d + 4, 188, zero, 188);
+    g_assert_cmphex(pma_get(t, c->attribute, 4, d), ==, 0x1c);
+    g_assert_cmphex(pma_get(t, c->attribute, 255, d), ==, 0);
+    g_assert_cmpuint(detail(c, d, 2), ==, c->value[2]);
+
+    /* Only what is selected is cleared. */
+    g_assert_cmphex(pma_clear(t, c->attribute, 2, 1 << 2, 0), ==, 0);
+    g_assert_cmphex(pma_get(t, c->attribute, 2, d), ==, 0);
+    for (i = 0; i < c->count; i++) {
+        g_assert_cmpuint(detail(c, d, i), ==, i == 2 ? 0 : c->value[i]);
+    }
+    /* It stops at all ones. */
+    count(t->ends[2].link, UINT64_C(1) << 33);
+    g_assert_cmphex(pma_get(t, c->attribute, 2, d), ==, 0);
+    for (i = 0; i < c->count; i++) {
+        g_assert_cmpuint(detail(c, d, i), ==, c->value[i] ? max : 0);
+    }
+    test_node_free(t);
+}
+
+/* Two bits a VL, from the most significant on */
+static void test_vl_flow_update(void)
+{
+    TestNode *t = quiet_node(IB_NODE_TYPE_SWITCH);
+    uint8_t d[192];
+
+    count(t->ends[2].link, 1);
+    g_assert_cmphex(pma_get(t, 0x1b, 2, d), ==, 0);
+    g_assert_cmphex(be32(d + 4), ==, 2u << 24 | 1);
+    count(t->ends[2].link, 1);
+    g_assert_cmphex(pma_get(t, 0x1b, 2, d), ==, 0);
+    g_assert_cmphex(be32(d + 4), ==, 3u << 24 | 2);
+    g_assert_cmphex(pma_clear(t, 0x1b, 2, 1 << 15, 0), ==, 0);
+    g_assert_cmphex(pma_get(t, 0x1b, 2, d), ==, 0);
+    g_assert_cmphex(be32(d + 4), ==, 3u << 24);
+    test_node_free(t);
+}
+
 static void test_all_ports(void)
 {
     TestNode *t = quiet_node(IB_NODE_TYPE_SWITCH);
@@ -356,8 +464,14 @@ static void test_status(void)
     TestNode *t = quiet_node(IB_NODE_TYPE_CA);
     uint8_t in[256], out[256], d[192] = { 0, 1 };
 
-    g_assert_cmphex(pma(t, 1, 0x15, d), ==, 0x0c);      /* not there */
-    g_assert_cmphex(pma(t, 1, 0x16, d), ==, 0x0c);
+    static const uint16_t absent[] = {
+        0x13, 0x17, 0x19, 0x1a, 0x1f, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35,
+    };
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(absent); i++) {
+        g_assert_cmphex(pma(t, 1, absent[i], d), ==, 0x0c);
+    }
     g_assert_cmphex(pma(t, 2, 0x11, d), ==, 0x0c);      /* read-only */
     g_assert_cmphex(pma(t, 0x12, PC, d), ==, 0x08);
     g_assert_cmphex(pma(t, 0x81, PC, d), ==, NO_REPLY);
@@ -442,6 +556,8 @@ static void test_samples(void)
 
 int main(int argc, char **argv)
 {
+    unsigned i;
+
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/agent/pma/class-port-info", test_class_port_info);
     g_test_add_func("/agent/pma/port-counters", test_port_counters);
@@ -450,6 +566,13 @@ int main(int argc, char **argv)
     g_test_add_func("/agent/pma/set-value", test_set_value);
     g_test_add_func("/agent/pma/extended", test_extended);
     g_test_add_func("/agent/pma/vl-xmit-wait", test_vl_xmit_wait);
+    for (i = 0; i < G_N_ELEMENTS(details); i++) {
+        g_autofree char *path = g_strdup_printf("/agent/pma/%s",
+                                                details[i].name);
+
+        g_test_add_data_func(path, &details[i], test_detail);
+    }
+    g_test_add_func("/agent/pma/vl-flow-update", test_vl_flow_update);
     g_test_add_func("/agent/pma/all-ports", test_all_ports);
     g_test_add_func("/agent/pma/port-select", test_port_select);
     g_test_add_func("/agent/pma/status", test_status);

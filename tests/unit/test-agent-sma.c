@@ -93,7 +93,9 @@ static const StatusCase statuses[] = {
     { "attribute-class-port-info", 1, 0x81, 1, 1, 0x01, 0, 0x0c },
     { "attribute-notice", 1, 0x01, 1, 1, 0x02, 0, 0x0c },
     { "attribute-sm-info", 1, 0x01, 1, 1, 0x20, 0, 0x0c },
-    { "attribute-vendor-diag", 1, 0x01, 1, 1, 0x30, 0, 0x0c },
+    { "attribute-port-info-extended", 1, 0x01, 1, 1, 0x33, 0, 0x0c },
+    { "vendor-diag-index", 1, 0x01, 1, 1, 0x30, 1, 0x1c },
+    { "set-vendor-diag", 1, 0x01, 1, 2, 0x30, 0, 0x0c },
     { "attribute-ffff", 1, 0x81, 1, 2, 0xffff, 0, 0x0c },
     { "set-node-info", 1, 0x81, 1, 2, 0x11, 0, 0x0c },
     { "set-node-description", 1, 0x81, 1, 2, 0x10, 0, 0x0c },
@@ -137,6 +139,18 @@ static void test_status(gconstpointer data)
         g_assert_cmphex(test_mad(t, 1, in, out), ==, c->status);
         test_node_free(t);
     }
+}
+
+/* VendorDiag: nothing to tell, and no index after it (14.2.5.14) */
+static void test_vendor_diag(void)
+{
+    TestNode *t = test_node_new(IB_NODE_TYPE_SWITCH);
+    static const uint8_t zero[64] = { 0 };
+    uint8_t data[64];
+
+    g_assert_cmphex(test_get(t, 1, 0x30, 0, data), ==, 0);
+    g_assert_cmpmem(data, 64, zero, 64);
+    test_node_free(t);
 }
 
 /* An in_port that the node does not have */
@@ -497,6 +511,7 @@ int main(int argc, char **argv)
 
         g_test_add_data_func(path, &statuses[i], test_status);
     }
+    g_test_add_func("/agent/sma/vendor-diag", test_vendor_diag);
     g_test_add_func("/agent/sma/bad-in-port", test_bad_in_port);
     g_test_add_func("/agent/sma/guid-info", test_guid_info);
     g_test_add_func("/agent/sma/pkey/default", test_pkey_default);

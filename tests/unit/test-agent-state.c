@@ -157,6 +157,32 @@ static void test_bad_bytes(gconstpointer data)
     g_rand_free(rand);
 }
 
+/* A channel adapter of two ports, as version 2 saved it: without notices */
+static void test_version_2(void)
+{
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    TestNode *t = test_node_new(IB_NODE_TYPE_CA);
+    /* Up to the end of what an end port has, and from there to the next's */
+    const guint first = 10 + 7 + 64 + 8 + 1 + 19 +
+                        16 + 8 * 10 + 8 + 4 + 5 * 2 + 5 + 1 + 1;
+    const guint next = 19 + 16 + 8 * 10 + 8 + 4 + 5 * 2 + 5 + 1 + 1;
+    uint8_t d[64];
+
+    test_give_lids(t, 1, 0);
+    save(t, bytes);
+    g_assert_cmpuint(bytes->data[5], ==, 3);
+    bytes->data[5] = 2;
+    g_byte_array_remove_index(bytes, first);
+    g_byte_array_remove_index(bytes, first + next);
+    bytes->data[9] = bytes->len - 10;
+    bytes->data[8] = (bytes->len - 10) >> 8;
+    ib_node_reset(t->node);
+    g_assert_true(load(t, bytes->data, bytes->len));
+    g_assert_cmphex(test_get(t, 1, 0x15, 0, d), ==, 0);
+    g_assert_cmphex(d[17], ==, 5);
+    test_node_free(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -168,5 +194,6 @@ int main(int argc, char **argv)
                          test_bad_bytes);
     g_test_add_data_func("/agent/state/bad-bytes/switch",
                          GUINT_TO_POINTER(2), test_bad_bytes);
+    g_test_add_func("/agent/state/version-2", test_version_2);
     return g_test_run();
 }

@@ -378,6 +378,71 @@ static void test_259(void)
     test_node_free(t);
 }
 
+/* 129 to 131: LIDADDR and PORTNO of the port, urgent */
+static void test_129_131(gconstpointer data)
+{
+    uint8_t type = GPOINTER_TO_UINT(data);
+    TestNode *t = told_node(type, (IbNodeConfig) { 0 });
+    static const uint8_t zero[49] = { 0 };
+    unsigned i;
+
+    for (i = 0; i < 3; i++) {
+        const uint8_t *mad = t->traps[i].mad;
+
+        ib_node_link_error(t->node, type == IB_NODE_TYPE_CA ? 1 : 2, i);
+        g_assert_cmpuint(t->num_traps, ==, i + 1);
+        check_header(&t->traps[i], type == IB_NODE_TYPE_CA ? 1 : 0, 1, type,
+                     129 + i);
+        g_assert_cmphex(be16(mad + 74), ==, 0);
+        g_assert_cmpuint(be16(mad + 76), ==, 5);
+        g_assert_cmpuint(mad[78], ==, type == IB_NODE_TYPE_CA ? 1 : 2);
+        g_assert_cmpmem(mad + 79, 49, zero, 49);
+    }
+    test_node_free(t);
+}
+
+/*
+ * From a packet to the trap: the threshold that PortInfo has, 8 at power-on,
+ * is the link's.
+ */
+static void test_129_threshold(void)
+{
+    TestNode *t = told_node(IB_NODE_TYPE_SWITCH, (IbNodeConfig) { 0 });
+    IbLinkInject what = { .corrupt = 1000000, .vls = 0xffff };
+    uint8_t packet[256 + 28] = { 0xf0, 0x02, 0, 1, 0, 71, 0, 2 };
+    uint64_t first = 0;
+    uint8_t d[64];
+    unsigned i;
+
+    g_assert_true(ib_link_set_inject(t->ends[2].link, &what));
+    for (i = 0; i < 12; i++) {
+        IbPacket p = { .data = packet, .len = sizeof(packet) };
+
+        if (i == 9) {
+            g_assert_cmpuint(t->num_traps, ==, 1);
+            test_port_info_for_set(t, 1, 2, d);
+            g_assert_cmphex(d[53], ==, 0x88);
+            d[53] = 0x28;
+            g_assert_cmphex(test_set(t, 1, 0x15, 2, d), ==, 0);
+            first = tid_of(&t->traps[0]);
+            test_run(t, 2 * INTERVAL);
+            t->num_traps = 0;
+        }
+        g_assert_cmpint(ib_link_transmit(t->peers[2].link, &p, 15), ==,
+                        IB_TX_SENT);
+        ib_link_flush(t->peers[2].link);
+        g_assert_cmpuint(t->num_traps, ==, 0);
+        test_run(t, 1);
+    }
+    g_assert_cmpuint(
+        ib_link_counters(t->ends[2].link)->local_link_integrity_errors, ==, 2);
+    test_run(t, INTERVAL);              /* no sooner than that */
+    g_assert_cmpuint(t->num_traps, ==, 1);
+    g_assert_cmpuint(be16(t->traps[0].mad + 68), ==, 129);
+    g_assert_cmphex(tid_of(&t->traps[0]), !=, first);
+    test_node_free(t);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -392,6 +457,11 @@ int main(int argc, char **argv)
     g_test_add_func("/agent/trap/news-while-pending",
                     test_news_while_pending);
     g_test_add_func("/agent/trap/rate", test_rate);
+    g_test_add_data_func("/agent/trap/129-131/ca", GUINT_TO_POINTER(1),
+                         test_129_131);
+    g_test_add_data_func("/agent/trap/129-131/switch", GUINT_TO_POINTER(2),
+                         test_129_131);
+    g_test_add_func("/agent/trap/129/threshold", test_129_threshold);
     g_test_add_func("/agent/trap/144/capability", test_144_capability);
     g_test_add_func("/agent/trap/144/description", test_144_description);
     g_test_add_func("/agent/trap/256", test_256);

@@ -344,6 +344,39 @@ static void test_state_format(void)
     g_byte_array_unref(bytes);
 }
 
+/*
+ * Counters as they were saved when there were fewer (section LCNT, version 1):
+ * the others start from 0.
+ */
+static void test_old_counters(void)
+{
+    enum { OLD = 29 + 5 * 16, HEAD = 10 };
+    TestCable *c = test_cable_new_active(NULL, NULL);
+    IbLink *link = c->end[0].link;
+    IbLinkCounters *counters = ib_link_counters(link);
+    GByteArray *bytes;
+    uint32_t len;
+    guint at = 0;
+
+    counters->frames_late = 77;         /* the last of the old ones */
+    counters->local_physical_errors = 88;
+    bytes = save(link);
+    while (memcmp(bytes->data + at, "LCNT", 4)) {
+        at++;
+    }
+    len = ib_get_be32(bytes->data + at + 6);
+    g_assert_cmpint(len, ==, sizeof(IbLinkCounters));
+    bytes->data[at + 5] = 1;
+    ib_put_be32(bytes->data + at + 6, OLD * 8);
+    g_byte_array_remove_range(bytes, at + HEAD + OLD * 8, len - OLD * 8);
+    ib_put_be32(bytes->data + 6, bytes->len - HEAD);
+    g_assert_true(load(link, bytes->data, bytes->len));
+    g_assert_cmpint(ib_link_counters(link)->frames_late, ==, 77);
+    g_assert_cmpint(ib_link_counters(link)->local_physical_errors, ==, 0);
+    g_byte_array_unref(bytes);
+    test_cable_free(c);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -354,5 +387,6 @@ int main(int argc, char **argv)
     g_test_add_func("/link/save/peer-gone", test_peer_gone);
     g_test_add_func("/link/save/no-cable", test_no_cable);
     g_test_add_func("/link/save/bad-bytes", test_bad_bytes);
+    g_test_add_func("/link/save/old-counters", test_old_counters);
     return g_test_run();
 }

@@ -168,13 +168,16 @@ static void test_default_port(void)
     g_assert_cmpint(send_to(&s, 2, 2), ==, 1);
     g_assert_cmpint(send_to(&s, 2, 5), ==, 2);
     g_assert_cmpint(send_to(&s, 2, 0x1000), ==, -1);
-    g_assert_cmpuint(ib_switch_discards(s.sw->sw, IB_DISCARD_NO_ROUTE), ==,
+    g_assert_cmpuint(ib_switch_discards(s.sw->sw, IB_DISCARD_LOOP), ==, 1);
+    g_assert_cmpuint(ib_link_counters(s.sw->ends[3].link)->looping_errors, ==,
                      1);
     /* A default port that does not exist */
     set_default_port(&s, 6);
     g_assert_cmpint(send_to(&s, 0, 0x1000), ==, -1);
     g_assert_cmpuint(ib_switch_discards(s.sw->sw, IB_DISCARD_NO_ROUTE), ==,
-                     2);
+                     1);
+    g_assert_cmpuint(ib_link_counters(s.sw->ends[1].link)->dlid_mapping_errors,
+                     ==, 1);
     fabric_star_clear(&s);
 }
 

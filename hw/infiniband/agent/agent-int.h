@@ -24,6 +24,7 @@ typedef struct IbTrapTable IbTrapTable;     /* trap.c */
 typedef struct IbPmaPort IbPmaPort;         /* pma.c */
 typedef struct IbSampler IbSampler;         /* pma-samples.c */
 typedef struct IbCcPort IbCcPort;           /* cc.c */
+typedef struct IbNoticeQueue IbNoticeQueue; /* notice.c */
 
 typedef struct IbAgentPort {
     /* End ports only. */
@@ -31,6 +32,7 @@ typedef struct IbAgentPort {
     uint64_t *guids;              /* guid_cap of them, [0] is the port's */
     IbTrapTable *traps;           /* NULL: none sent so far */
     IbCcPort *cc;                 /* NULL: no congestion control so far */
+    IbNoticeQueue *notices;       /* NULL: none so far */
     int64_t lease_deadline;       /* M_Key lease running out */
     uint32_t capability_mask;
     uint16_t lid, sm_lid, m_key_lease, m_key_violations, qkey_violations;
@@ -126,6 +128,8 @@ static inline void ib_count16(uint16_t *counter)
 void ib_node_notify(IbNode *node, uint8_t port, uint32_t what);
 /* Deadlines have changed: arm the owner's timer for the first of them. */
 void ib_node_rearm(IbNode *node);
+/* PortInfo's LocalPhyErrors (bits 7:4) and OverrunErrors */
+void ib_node_set_error_thresholds(IbNode *node, uint8_t port, uint8_t both);
 /* A table of the port's own to write to, made from the default. */
 uint16_t *ib_node_own_pkeys(IbNode *node, uint8_t port);
 void ib_node_pkeys_changed(IbNode *node, uint8_t port);
@@ -158,7 +162,9 @@ IbMadVerdict ib_pma_process(IbNode *node, const uint8_t *in, uint8_t *out);
 void ib_pma_reset(IbNode *node, uint8_t port);
 void ib_pma_free(IbAgentPort *port);
 void ib_pma_save(const IbNode *node, uint8_t port, IbStateWriter *w);
-void ib_pma_load(IbNode *node, uint8_t port, IbStateReader *r);
+/* @version: of the section "NODE", also below */
+void ib_pma_load(IbNode *node, uint8_t port, unsigned version,
+                 IbStateReader *r);
 IbSmaStatus ib_pma_get_samples_control(IbNode *node, uint8_t *data);
 IbSmaStatus ib_pma_set_samples_control(IbNode *node, uint8_t *data);
 IbSmaStatus ib_pma_get_samples_result(IbNode *node, uint8_t *data);
@@ -187,6 +193,19 @@ int64_t ib_trap_deadline(const IbAgentPort *port);
 void ib_trap_timer(IbNode *node, uint8_t port, int64_t now);
 void ib_trap_reset(IbAgentPort *port);
 void ib_trap_save(const IbAgentPort *port, IbStateWriter *w);
-void ib_trap_load(IbNode *node, uint8_t port, IbStateReader *r);
+void ib_trap_load(IbNode *node, uint8_t port, unsigned version,
+                  IbStateReader *r);
+
+/* notice.c; of end ports */
+bool ib_notice_supported(const IbNode *node, uint8_t port);
+void ib_notice_add(IbNode *node, uint8_t port,
+                   const uint8_t notice[IB_NOTICE_BYTES]);
+void ib_notice_free(IbAgentPort *port);
+IbSmaStatus ib_sma_get_notice(IbNode *node, uint8_t in_port,
+                              uint32_t modifier, uint8_t *data, void *opaque);
+IbSmaStatus ib_sma_set_notice(IbNode *node, uint8_t in_port,
+                              uint32_t modifier, uint8_t *data, void *opaque);
+void ib_notice_save(const IbAgentPort *port, IbStateWriter *w);
+void ib_notice_load(IbNode *node, uint8_t port, IbStateReader *r);
 
 #endif

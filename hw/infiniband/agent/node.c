@@ -90,7 +90,16 @@ static void node_reset_end_port(IbNode *node, uint8_t num)
     port->subnet_timeout = SUBNET_TIMEOUT_INITIAL;
     port->init_type_reply = 0;
     ib_trap_reset(port);
+    ib_notice_free(port);
     ib_cc_free(port);
+}
+
+void ib_node_set_error_thresholds(IbNode *node, uint8_t num, uint8_t both)
+{
+    node->ports[num].error_thresholds = both;
+    if (node->links[num]) {
+        ib_link_set_error_thresholds(node->links[num], both >> 4, both & 0xf);
+    }
 }
 
 static void node_reset_port(IbNode *node, uint8_t num)
@@ -106,7 +115,7 @@ static void node_reset_port(IbNode *node, uint8_t num)
     port->pkeys = NULL;
     port->pkeys_used = ib_node_pkey_cap(node, num) ? 1 : 0;
     port->pkey_violations = 0;
-    port->error_thresholds = ERROR_THRESHOLDS_INITIAL;
+    ib_node_set_error_thresholds(node, num, ERROR_THRESHOLDS_INITIAL);
     port->enforcement = 0;
     port->led = false;
     port->last_state = node->links[num] ? ib_link_state(node->links[num])
@@ -160,6 +169,7 @@ void ib_node_free(IbNode *node)
         ib_trap_reset(&node->ports[port]);
         ib_pma_free(&node->ports[port]);
         ib_cc_free(&node->ports[port]);
+        ib_notice_free(&node->ports[port]);
         g_free(node->ports[port].pkeys);
         g_free(node->ports[port].guids);
     }

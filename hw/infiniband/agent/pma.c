@@ -8,9 +8,6 @@
  * A Set moves the base.  Each attribute has bases of its own, so clearing
  * PortCounters leaves PortCountersExtended alone; they are allocated when a
  * port is first written to.  The packet path knows nothing of all this.
- *
- * PortRcvErrorDetails and PortXmitDiscardDetails are answered with 0x000c:
- * the link does not count the cases apart.
  */
 #include "agent-int.h"
 
@@ -88,22 +85,68 @@ static const IbPmaCounter port_counters_extended[] = {
     WIDE(xmit_wait, SELECT2(12), IB_PCX_PORT_XMIT_WAIT_OFFSET),
 };
 
+/* One of each VL or SL; those of CounterSelect are bits 0 to 15 */
+#define SIXTEEN(ROW) \
+    ROW(0), ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7), \
+    ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15)
+
 #define VL_WAIT(vl) \
     NARROW(xmit_wait_vl[vl], vl, IB_VLXMITWAIT_PORT_VL_XMIT_WAIT(vl))
 
-static const IbPmaCounter port_vl_xmit_wait[] = {
-    VL_WAIT(0), VL_WAIT(1), VL_WAIT(2), VL_WAIT(3),
-    VL_WAIT(4), VL_WAIT(5), VL_WAIT(6), VL_WAIT(7),
-    VL_WAIT(8), VL_WAIT(9), VL_WAIT(10), VL_WAIT(11),
-    VL_WAIT(12), VL_WAIT(13), VL_WAIT(14), VL_WAIT(15),
+static const IbPmaCounter port_vl_xmit_wait[] = { SIXTEEN(VL_WAIT) };
+
+static const IbPmaCounter port_rcv_error_details[] = {
+    NARROW(local_physical_errors, 0, IB_RCVERR_PORT_LOCAL_PHYSICAL_ERRORS),
+    NARROW(malformed_packets, 1, IB_RCVERR_PORT_MALFORMED_PACKET_ERRORS),
+    NARROW(buffer_overruns, 2, IB_RCVERR_PORT_BUFFER_OVERRUN_ERRORS),
+    NARROW(dlid_mapping_errors, 3, IB_RCVERR_PORT_DLID_MAPPING_ERRORS),
+    NARROW(vl_mapping_errors, 4, IB_RCVERR_PORT_VL_MAPPING_ERRORS),
+    NARROW(looping_errors, 5, IB_RCVERR_PORT_LOOPING_ERRORS),
 };
 
-/* Bases of all attributes, one after the other. */
+static const IbPmaCounter port_xmit_discard_details[] = {
+    NARROW(port_inactive_discards, 0, IB_XMITDISC_PORT_INACTIVE_DISCARDS),
+    NARROW(neighbor_mtu_discards, 1, IB_XMITDISC_PORT_NEIGHBOR_MTU_DISCARDS),
+    NARROW(sw_lifetime_discards, 2,
+           IB_XMITDISC_PORT_SW_LIFETIME_LIMIT_DISCARDS),
+    NARROW(sw_hoq_lifetime_discards, 3,
+           IB_XMITDISC_PORT_SW_HOQ_LIFETIME_LIMIT_DISCARDS),
+};
+
+static const IbPmaCounter port_flow_ctl[] = {
+    NARROW(xmit_flow_pkts, 0, IB_FLOWCTL_PORT_XMIT_FLOW_PKTS),
+    NARROW(rcv_flow_pkts, 1, IB_FLOWCTL_PORT_RCV_FLOW_PKTS),
+};
+
+#define VL_FLOW_UPDATE(vl) \
+    NARROW(flow_update_errors_vl[vl], vl, \
+           IB_VLFCERR_PORT_VL_XMIT_FLOW_CTL_UPDATE_ERRORS(vl))
+#define XMIT_DATA_SL(sl) \
+    NARROW(xmit_data_sl[sl], sl, IB_XMITSL_PORT_XMIT_DATA_SL(sl))
+#define RCV_DATA_SL(sl) \
+    NARROW(rcv_data_sl[sl], sl, IB_RCVSL_PORT_RCV_DATA_SL(sl))
+
+static const IbPmaCounter port_vl_flow_update[] = { SIXTEEN(VL_FLOW_UPDATE) };
+static const IbPmaCounter port_xmit_data_sl[] = { SIXTEEN(XMIT_DATA_SL) };
+static const IbPmaCounter port_rcv_data_sl[] = { SIXTEEN(RCV_DATA_SL) };
+
+/*
+ * Bases of all attributes, one after the other, in the order of saved state:
+ * BASE_V2 of them until version 2.
+ */
 enum {
     BASE_COUNTERS = 0,
     BASE_EXTENDED = BASE_COUNTERS + G_N_ELEMENTS(port_counters),
     BASE_VL_WAIT = BASE_EXTENDED + G_N_ELEMENTS(port_counters_extended),
-    BASE_COUNT = BASE_VL_WAIT + G_N_ELEMENTS(port_vl_xmit_wait),
+    BASE_V2 = BASE_VL_WAIT + G_N_ELEMENTS(port_vl_xmit_wait),
+    BASE_RCV_ERROR = BASE_V2,
+    BASE_XMIT_DISCARD = BASE_RCV_ERROR + G_N_ELEMENTS(port_rcv_error_details),
+    BASE_FLOW_CTL = BASE_XMIT_DISCARD +
+                    G_N_ELEMENTS(port_xmit_discard_details),
+    BASE_FLOW_UPDATE = BASE_FLOW_CTL + G_N_ELEMENTS(port_flow_ctl),
+    BASE_XMIT_SL = BASE_FLOW_UPDATE + G_N_ELEMENTS(port_vl_flow_update),
+    BASE_RCV_SL = BASE_XMIT_SL + G_N_ELEMENTS(port_xmit_data_sl),
+    BASE_COUNT = BASE_RCV_SL + G_N_ELEMENTS(port_rcv_data_sl),
 };
 
 struct IbPmaPort {
@@ -128,37 +171,6 @@ void ib_pma_free(IbAgentPort *port)
     port->sampler = NULL;
 }
 
-/* Every counter of the port starts from 0. */
-void ib_pma_reset(IbNode *node, uint8_t num)
-{
-    static const struct {
-        const IbPmaCounter *rows;
-        unsigned count, base;
-    } attributes[] = {
-        { port_counters, G_N_ELEMENTS(port_counters), BASE_COUNTERS },
-        { port_counters_extended, G_N_ELEMENTS(port_counters_extended),
-          BASE_EXTENDED },
-        { port_vl_xmit_wait, G_N_ELEMENTS(port_vl_xmit_wait), BASE_VL_WAIT },
-    };
-    const IbLinkCounters *counters = ib_node_counters(node, num);
-    IbAgentPort *port = &node->ports[num];
-    unsigned a, i;
-    uint64_t raw;
-
-    ib_pma_free(port);
-    for (a = 0; counters && a < G_N_ELEMENTS(attributes); a++) {
-        for (i = 0; i < attributes[a].count; i++) {
-            raw = pma_raw(counters, attributes[a].rows[i].raw);
-            if (raw && !port->pma) {
-                port->pma = g_new0(IbPmaPort, 1);
-            }
-            if (port->pma) {
-                port->pma->base[attributes[a].base + i] = raw;
-            }
-        }
-    }
-}
-
 /*
  * The ports of a PortSelect.  255 is all that carry traffic of their own: the
  * external ports of a switch, its port 0 if that is enhanced.
@@ -177,34 +189,56 @@ static bool pma_ports(const IbNode *node, uint8_t select, unsigned *first,
            (select != 0 || ib_node_is_switch(node));
 }
 
-static IbSmaStatus pma_get(IbNode *node, const IbPmaCounter *rows,
-                           unsigned count, unsigned base, uint8_t *data)
+typedef struct IbPmaAttribute {
+    uint16_t id;
+    const char *name;
+    /* Attributes of counters */
+    const IbPmaCounter *rows;
+    unsigned count, base;
+    uint32_t select2;             /* where CounterSelect2 is, or 0 */
+    /* Others; @data: in for both, out for get */
+    IbSmaStatus (*get)(IbNode *node, uint8_t *data);
+    IbSmaStatus (*set)(IbNode *node, uint8_t *data);
+} IbPmaAttribute;
+
+static uint32_t pma_select2(const IbPmaAttribute *a, const uint8_t *data)
+{
+    return a->select2 ? ib_field_get(data, a->select2) : 0;
+}
+
+/* Of the MAD that asks, its selects stay in the answer. */
+static void pma_get(IbNode *node, const IbPmaAttribute *a, unsigned first,
+                    unsigned last, uint8_t *data)
 {
     uint64_t values[BASE_COUNT] = { 0 };
-    unsigned first, last, num, i;
+    uint32_t select = ib_field_get(data, IB_PM_COUNTER_SELECT);
+    uint32_t select2 = pma_select2(a, data);
+    uint8_t port = ib_field_get(data, IB_PM_PORT_SELECT);
+    unsigned num, i;
 
-    if (!pma_ports(node, ib_field_get(data, IB_PM_PORT_SELECT), &first,
-                   &last)) {
-        return IB_MAD_STATUS_BAD_FIELD;
-    }
     for (num = first; num <= last; num++) {
         const IbLinkCounters *counters = ib_node_counters(node, num);
         const IbPmaPort *pma = node->ports[num].pma;
 
-        for (i = 0; i < count; i++) {
-            values[i] += pma_raw(counters, rows[i].raw) -
-                         (pma ? pma->base[base + i] : 0);
+        for (i = 0; i < a->count; i++) {
+            values[i] += pma_raw(counters, a->rows[i].raw) -
+                         (pma ? pma->base[a->base + i] : 0);
         }
     }
-    for (i = 0; i < count; i++) {
-        if (rows[i].wide) {
-            ib_put_be64(data + rows[i].field, values[i]);
+    memset(data, 0, IB_GMP_DATA_BYTES);
+    ib_field_set(data, IB_PM_PORT_SELECT, port);
+    ib_field_set(data, IB_PM_COUNTER_SELECT, select);
+    if (a->select2) {
+        ib_field_set(data, a->select2, select2);
+    }
+    for (i = 0; i < a->count; i++) {
+        if (a->rows[i].wide) {
+            ib_put_be64(data + a->rows[i].field, values[i]);
         } else {
-            ib_field_set(data, rows[i].field,
-                         ib_counter_clamp(values[i], rows[i].field));
+            ib_field_set(data, a->rows[i].field,
+                         ib_counter_clamp(values[i], a->rows[i].field));
         }
     }
-    return 0;
 }
 
 static bool pma_selected(const IbPmaCounter *row, uint32_t select,
@@ -215,17 +249,13 @@ static bool pma_selected(const IbPmaCounter *row, uint32_t select,
 }
 
 /* A counter that is selected takes the value that the MAD holds. */
-static IbSmaStatus pma_set(IbNode *node, const IbPmaCounter *rows,
-                           unsigned count, unsigned base, uint32_t select2,
-                           const uint8_t *data)
+static void pma_set(IbNode *node, const IbPmaAttribute *a, unsigned first,
+                    unsigned last, const uint8_t *data)
 {
     uint32_t select = ib_field_get(data, IB_PM_COUNTER_SELECT);
-    unsigned first, last, num, i;
+    uint32_t select2 = pma_select2(a, data);
+    unsigned num, i;
 
-    if (!pma_ports(node, ib_field_get(data, IB_PM_PORT_SELECT), &first,
-                   &last)) {
-        return IB_MAD_STATUS_BAD_FIELD;
-    }
     for (num = first; num <= last; num++) {
         const IbLinkCounters *counters = ib_node_counters(node, num);
         IbAgentPort *port = &node->ports[num];
@@ -233,16 +263,32 @@ static IbSmaStatus pma_set(IbNode *node, const IbPmaCounter *rows,
         if (!port->pma) {
             port->pma = g_new0(IbPmaPort, 1);
         }
-        for (i = 0; i < count; i++) {
-            uint64_t value = rows[i].wide ? ib_get_be64(data + rows[i].field)
-                                          : ib_field_get(data, rows[i].field);
+        for (i = 0; i < a->count; i++) {
+            const IbPmaCounter *row = &a->rows[i];
+            uint64_t value = row->wide ? ib_get_be64(data + row->field)
+                                       : ib_field_get(data, row->field);
 
-            if (pma_selected(&rows[i], select, select2)) {
-                port->pma->base[base + i] =
-                    pma_raw(counters, rows[i].raw) - value;
+            if (pma_selected(row, select, select2)) {
+                port->pma->base[a->base + i] =
+                    pma_raw(counters, row->raw) - value;
             }
         }
     }
+}
+
+static IbSmaStatus pma_counters(IbNode *node, const IbPmaAttribute *a,
+                                bool is_set, uint8_t *data)
+{
+    unsigned first, last;
+
+    if (!pma_ports(node, ib_field_get(data, IB_PM_PORT_SELECT), &first,
+                   &last)) {
+        return IB_MAD_STATUS_BAD_FIELD;
+    }
+    if (is_set) {
+        pma_set(node, a, first, last, data);
+    }
+    pma_get(node, a, first, last, data);
     return 0;
 }
 
@@ -262,67 +308,63 @@ static IbSmaStatus get_class_port_info(IbNode *node, uint8_t *data)
     return 0;
 }
 
-static IbSmaStatus get_port_counters(IbNode *node, uint8_t *data)
-{
-    return pma_get(node, port_counters, G_N_ELEMENTS(port_counters),
-                   BASE_COUNTERS, data);
-}
-
-static IbSmaStatus set_port_counters(IbNode *node, uint8_t *data)
-{
-    return pma_set(node, port_counters, G_N_ELEMENTS(port_counters),
-                   BASE_COUNTERS,
-                   ib_field_get(data, IB_PORTCOUNTERS_COUNTER_SELECT2), data);
-}
-
-static IbSmaStatus get_port_counters_extended(IbNode *node, uint8_t *data)
-{
-    return pma_get(node, port_counters_extended,
-                   G_N_ELEMENTS(port_counters_extended), BASE_EXTENDED, data);
-}
-
-static IbSmaStatus set_port_counters_extended(IbNode *node, uint8_t *data)
-{
-    return pma_set(node, port_counters_extended,
-                   G_N_ELEMENTS(port_counters_extended), BASE_EXTENDED,
-                   ib_field_get(data, IB_PCX_COUNTER_SELECT2), data);
-}
-
-static IbSmaStatus get_port_vl_xmit_wait(IbNode *node, uint8_t *data)
-{
-    return pma_get(node, port_vl_xmit_wait, G_N_ELEMENTS(port_vl_xmit_wait),
-                   BASE_VL_WAIT, data);
-}
-
-static IbSmaStatus set_port_vl_xmit_wait(IbNode *node, uint8_t *data)
-{
-    return pma_set(node, port_vl_xmit_wait, G_N_ELEMENTS(port_vl_xmit_wait),
-                   BASE_VL_WAIT, 0, data);
-}
-
-/* @data: in for both, out for get */
-typedef struct IbPmaAttribute {
-    uint16_t id;
-    const char *name;
-    IbSmaStatus (*get)(IbNode *node, uint8_t *data);
-    IbSmaStatus (*set)(IbNode *node, uint8_t *data);
-} IbPmaAttribute;
+#define COUNTERS(id, name, rows, base, select2) \
+    { id, name, rows, G_N_ELEMENTS(rows), base, select2, NULL, NULL }
+#define OTHER(id, name, get, set)  { id, name, NULL, 0, 0, 0, get, set }
 
 static const IbPmaAttribute pma_attributes[] = {
-    { IB_ATTR_CLASS_PORT_INFO, "ClassPortInfo", get_class_port_info, NULL },
-    { IB_PM_ATTR_PORT_SAMPLES_CONTROL, "PortSamplesControl",
-      ib_pma_get_samples_control, ib_pma_set_samples_control },
-    { IB_PM_ATTR_PORT_SAMPLES_RESULT, "PortSamplesResult",
-      ib_pma_get_samples_result, NULL },
-    { IB_PM_ATTR_PORT_COUNTERS, "PortCounters",
-      get_port_counters, set_port_counters },
-    { IB_PM_ATTR_PORT_VL_XMIT_WAIT_COUNTERS, "PortVLXmitWaitCounters",
-      get_port_vl_xmit_wait, set_port_vl_xmit_wait },
-    { IB_PM_ATTR_PORT_COUNTERS_EXTENDED, "PortCountersExtended",
-      get_port_counters_extended, set_port_counters_extended },
-    { IB_PM_ATTR_PORT_SAMPLES_RESULT_EXTENDED, "PortSamplesResultExtended",
-      ib_pma_get_samples_result_ext, NULL },
+    OTHER(IB_ATTR_CLASS_PORT_INFO, "ClassPortInfo", get_class_port_info,
+          NULL),
+    OTHER(IB_PM_ATTR_PORT_SAMPLES_CONTROL, "PortSamplesControl",
+          ib_pma_get_samples_control, ib_pma_set_samples_control),
+    OTHER(IB_PM_ATTR_PORT_SAMPLES_RESULT, "PortSamplesResult",
+          ib_pma_get_samples_result, NULL),
+    COUNTERS(IB_PM_ATTR_PORT_COUNTERS, "PortCounters", port_counters,
+             BASE_COUNTERS, IB_PORTCOUNTERS_COUNTER_SELECT2),
+    COUNTERS(IB_PM_ATTR_PORT_RCV_ERROR_DETAILS, "PortRcvErrorDetails",
+             port_rcv_error_details, BASE_RCV_ERROR, 0),
+    COUNTERS(IB_PM_ATTR_PORT_XMIT_DISCARD_DETAILS, "PortXmitDiscardDetails",
+             port_xmit_discard_details, BASE_XMIT_DISCARD, 0),
+    COUNTERS(IB_PM_ATTR_PORT_FLOW_CTL_COUNTERS, "PortFlowCtlCounters",
+             port_flow_ctl, BASE_FLOW_CTL, 0),
+    COUNTERS(IB_PM_ATTR_PORT_VL_XMIT_FLOW_CTL_UPDATE_ERRORS,
+             "PortVLXmitFlowCtlUpdateErrors", port_vl_flow_update,
+             BASE_FLOW_UPDATE, 0),
+    COUNTERS(IB_PM_ATTR_PORT_VL_XMIT_WAIT_COUNTERS, "PortVLXmitWaitCounters",
+             port_vl_xmit_wait, BASE_VL_WAIT, 0),
+    COUNTERS(IB_PM_ATTR_PORT_COUNTERS_EXTENDED, "PortCountersExtended",
+             port_counters_extended, BASE_EXTENDED, IB_PCX_COUNTER_SELECT2),
+    OTHER(IB_PM_ATTR_PORT_SAMPLES_RESULT_EXTENDED,
+          "PortSamplesResultExtended", ib_pma_get_samples_result_ext, NULL),
+    COUNTERS(IB_PM_ATTR_PORT_XMIT_DATA_SL, "PortXmitDataSL",
+             port_xmit_data_sl, BASE_XMIT_SL, 0),
+    COUNTERS(IB_PM_ATTR_PORT_RCV_DATA_SL, "PortRcvDataSL", port_rcv_data_sl,
+             BASE_RCV_SL, 0),
 };
+
+/* Every counter of the port starts from 0. */
+void ib_pma_reset(IbNode *node, uint8_t num)
+{
+    const IbLinkCounters *counters = ib_node_counters(node, num);
+    IbAgentPort *port = &node->ports[num];
+    const IbPmaAttribute *a;
+    unsigned i;
+    uint64_t raw;
+
+    ib_pma_free(port);
+    for (a = pma_attributes;
+         counters && a < pma_attributes + G_N_ELEMENTS(pma_attributes); a++) {
+        for (i = 0; i < a->count; i++) {
+            raw = pma_raw(counters, a->rows[i].raw);
+            if (raw && !port->pma) {
+                port->pma = g_new0(IbPmaPort, 1);
+            }
+            if (port->pma) {
+                port->pma->base[a->base + i] = raw;
+            }
+        }
+    }
+}
 
 static const IbPmaAttribute *pma_find(uint16_t id)
 {
@@ -343,6 +385,9 @@ static IbSmaStatus pma_do(IbNode *node, const uint8_t *in, uint8_t *data)
     IbSmaStatus status = 0;
 
     row = pma_find(ib_field_get(in, IB_MAD_ATTRIBUTE_ID));
+    if (row && row->rows) {
+        return pma_counters(node, row, is_set, data);
+    }
     if (!row || (is_set && !row->set)) {
         return IB_MAD_STATUS_BAD_METHOD_ATTR;
     }
@@ -392,16 +437,18 @@ void ib_pma_save(const IbNode *node, uint8_t num, IbStateWriter *w)
     ib_sampler_save(node, num, w);
 }
 
-void ib_pma_load(IbNode *node, uint8_t num, IbStateReader *r)
+void ib_pma_load(IbNode *node, uint8_t num, unsigned version,
+                 IbStateReader *r)
 {
     IbAgentPort *port = &node->ports[num];
+    unsigned count = version < 3 ? BASE_V2 : BASE_COUNT;
     unsigned i;
 
     g_free(port->pma);
     port->pma = NULL;
     if (ib_state_get8(r)) {
         port->pma = g_new0(IbPmaPort, 1);
-        for (i = 0; i < BASE_COUNT; i++) {
+        for (i = 0; i < count; i++) {
             port->pma->base[i] = ib_state_get64(r);
         }
     }

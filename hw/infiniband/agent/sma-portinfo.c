@@ -522,9 +522,9 @@ IbSmaStatus ib_sma_set_port_info(IbNode *node, uint8_t in_port,
         /* Who sets the key knows it. */
         node->smp.show_m_key = true;
     }
-    node->ports[num].error_thresholds =
-        ib_field_get(data, IB_PORTINFO_LOCAL_PHY_ERRORS) << 4 |
-        ib_field_get(data, IB_PORTINFO_OVERRUN_ERRORS);
+    ib_node_set_error_thresholds(
+        node, num, ib_field_get(data, IB_PORTINFO_LOCAL_PHY_ERRORS) << 4 |
+                   ib_field_get(data, IB_PORTINFO_OVERRUN_ERRORS));
     if (ib_field_get(data, IB_PORTINFO_P_KEY_VIOLATIONS) == 0) {
         node->ports[num].pkey_violations = 0;
     }

@@ -315,6 +315,16 @@ static IbSmaStatus set_led_info(IbNode *node, uint8_t in_port,
     return status;
 }
 
+/* ------------------------------------------------------------ VendorDiag */
+
+/* One piece, with NextIndex 0 and nothing in DiagData: nothing is wrong. */
+static IbSmaStatus get_vendor_diag(IbNode *node, uint8_t in_port,
+                                   uint32_t modifier, uint8_t *data,
+                                   void *opaque)
+{
+    return modifier == 0 ? 0 : IB_MAD_STATUS_BAD_FIELD;
+}
+
 /* ---------------------------------------- ExtendedPortInfo of Mellanox */
 
 /*
@@ -343,6 +353,8 @@ const IbSmaAttribute ib_sma_table_attributes[] = {
       IB_ON_CA | IB_ON_SWITCH, get_vl_arb, set_vl_arb },
     { IB_SM_ATTR_LED_INFO, "LedInfo",
       IB_ON_CA | IB_ON_SWITCH, get_led_info, set_led_info },
+    { IB_SM_ATTR_VENDOR_DIAG, "VendorDiag",
+      IB_ON_CA | IB_ON_SWITCH, get_vendor_diag, NULL },
     { IB_SM_ATTR_MLNX_EXT_PORT_INFO, "ExtendedPortInfo",
       IB_ON_CA | IB_ON_SWITCH, get_mlnx_ext_port_info, NULL },
     { 0 }

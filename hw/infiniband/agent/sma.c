@@ -48,6 +48,8 @@ static const IbSmaAttribute sma_attributes[] = {
       IB_ON_CA | IB_ON_SWITCH, get_node_description, NULL },
     { IB_SM_ATTR_NODE_INFO, "NodeInfo",
       IB_ON_CA | IB_ON_SWITCH, get_node_info, NULL },
+    { IB_SM_ATTR_NOTICE, "Notice",
+      IB_ON_CA | IB_ON_SWITCH, ib_sma_get_notice, ib_sma_set_notice },
     { IB_SM_ATTR_PORT_INFO, "PortInfo",
       IB_ON_CA | IB_ON_SWITCH, ib_sma_get_port_info, ib_sma_set_port_info },
     { 0 }

@@ -10,7 +10,8 @@
 #include "agent-int.h"
 
 #define NODE_TAG      "NODE"
-#define NODE_VERSION  2
+#define NODE_VERSION  3
+#define NODE_VERSION_MIN 2
 
 static void save_end_port(const IbNode *node, const IbAgentPort *p,
                           IbStateWriter *w)
@@ -36,9 +37,11 @@ static void save_end_port(const IbNode *node, const IbAgentPort *p,
     ib_state_put8(w, p->init_type_reply);
     ib_trap_save(p, w);
     ib_cc_save(node, p, w);
+    ib_notice_save(p, w);
 }
 
-static void load_end_port(IbNode *node, uint8_t num, IbStateReader *r)
+static void load_end_port(IbNode *node, uint8_t num, unsigned version,
+                          IbStateReader *r)
 {
     IbAgentPort *p = &node->ports[num];
     unsigned i;
@@ -60,8 +63,11 @@ static void load_end_port(IbNode *node, uint8_t num, IbStateReader *r)
     p->sm_sl = ib_state_get8(r);
     p->subnet_timeout = ib_state_get8(r);
     p->init_type_reply = ib_state_get8(r);
-    ib_trap_load(node, num, r);
+    ib_trap_load(node, num, version, r);
     ib_cc_load(node, num, r);
+    if (version >= 3) {
+        ib_notice_load(node, num, r);
+    }
     if (p->lmc > 7 || p->m_key_protect > 3 || p->sm_sl > 15 ||
         p->subnet_timeout > 31 || p->lid > IB_LID_UCAST_LAST ||
         p->sm_lid > IB_LID_UCAST_LAST) {
@@ -112,14 +118,15 @@ static void load_pkeys(IbNode *node, uint8_t num, IbStateReader *r)
     ib_node_pkeys_changed(node, num);
 }
 
-static void load_port(IbNode *node, uint8_t num, IbStateReader *r)
+static void load_port(IbNode *node, uint8_t num, unsigned version,
+                      IbStateReader *r)
 {
     IbAgentPort *p = &node->ports[num];
 
     if (ib_node_is_end_port(node, num)) {
-        load_end_port(node, num, r);
+        load_end_port(node, num, version, r);
     }
-    p->error_thresholds = ib_state_get8(r);
+    ib_node_set_error_thresholds(node, num, ib_state_get8(r));
     p->enforcement = ib_state_get8(r) & node->config.enforcement;
     p->last_state = ib_state_get8(r);
     p->led = ib_state_get8(r);
@@ -128,7 +135,7 @@ static void load_port(IbNode *node, uint8_t num, IbStateReader *r)
     p->late_state = ib_state_get8(r);
     p->late_phys = ib_state_get8(r);
     load_pkeys(node, num, r);
-    ib_pma_load(node, num, r);
+    ib_pma_load(node, num, version, r);
     /* Only a port with a link has a change of it to wait for. */
     if (num == 0 && p->late_deadline != IB_NEVER) {
         ib_state_fail(r);
@@ -139,6 +146,7 @@ static void load_port(IbNode *node, uint8_t num, IbStateReader *r)
 static void save_port0_counters(const IbNode *node, IbStateWriter *w)
 {
     const IbLinkCounters *c = node->port0_counters;
+    unsigned sl;
 
     if (c) {
         ib_state_put64(w, c->xmit_data);
@@ -152,12 +160,18 @@ static void save_port0_counters(const IbNode *node, IbStateWriter *w)
         ib_state_put64(w, c->rcv_errors);
         ib_state_put64(w, c->xmit_discards);
         ib_state_put64(w, c->vl15_dropped);
+        for (sl = 0; sl < IB_SLS; sl++) {
+            ib_state_put64(w, c->xmit_data_sl[sl]);
+            ib_state_put64(w, c->rcv_data_sl[sl]);
+        }
     }
 }
 
-static void load_port0_counters(IbNode *node, IbStateReader *r)
+static void load_port0_counters(IbNode *node, unsigned version,
+                                IbStateReader *r)
 {
     IbLinkCounters *c = node->port0_counters;
+    unsigned sl;
 
     if (c) {
         memset(c, 0, sizeof(*c));
@@ -172,6 +186,10 @@ static void load_port0_counters(IbNode *node, IbStateReader *r)
         c->rcv_errors = ib_state_get64(r);
         c->xmit_discards = ib_state_get64(r);
         c->vl15_dropped = ib_state_get64(r);
+        for (sl = 0; version >= 3 && sl < IB_SLS; sl++) {
+            c->xmit_data_sl[sl] = ib_state_get64(r);
+            c->rcv_data_sl[sl] = ib_state_get64(r);
+        }
     }
 }
 
@@ -228,10 +246,11 @@ void ib_node_save(const IbNode *node, IbStateWriter *w)
 
 bool ib_node_load(IbNode *node, IbStateReader *r)
 {
-    unsigned num;
+    unsigned version, num;
 
     ib_node_reset(node);
-    if (!ib_state_enter(r, NODE_TAG, NODE_VERSION) ||
+    version = ib_state_enter(r, NODE_TAG, NODE_VERSION);
+    if (version < NODE_VERSION_MIN ||
         ib_state_get8(r) != node->config.node_type ||
         ib_state_get8(r) != node->config.num_ports ||
         ib_state_get8(r) != node->config.guid_cap ||
@@ -243,9 +262,9 @@ bool ib_node_load(IbNode *node, IbStateReader *r)
     ib_state_get_bytes(r, node->description, sizeof(node->description));
     node->next_tid = ib_state_get64(r);
     node->port_state_change = ib_state_get8(r);
-    load_port0_counters(node, r);
+    load_port0_counters(node, version, r);
     for (num = 0; num <= node->config.num_ports && ib_state_ok(r); num++) {
-        load_port(node, num, r);
+        load_port(node, num, version, r);
     }
     load_sl2vl(node, r);
     ib_state_leave(r);

@@ -10,8 +10,8 @@
  * kind is still on its way takes its place, with a new TransactionID, and
  * waits for the interval to pass.  A port that knows no SM keeps silent.
  *
- * Not sent: 129 to 131 (error thresholds; the link counts these errors but
- * nothing watches their rate), 145 (a SystemImageGUID does not change).
+ * What a trap tells is put into the queue of notices (notice.c), too, where a
+ * node has one.  145 is not sent: a SystemImageGUID does not change.
  */
 #include "agent-int.h"
 
@@ -25,6 +25,10 @@ typedef enum IbTrapKind {
     TRAP_KIND_P_KEY,              /* 257 */
     TRAP_KIND_Q_KEY,              /* 258 */
     TRAP_KIND_SWITCH_P_KEY,       /* 259 */
+    TRAP_KINDS_V2,                /* those of saved state until version 2 */
+    TRAP_KIND_LINK_INTEGRITY = TRAP_KINDS_V2,       /* 129 */
+    TRAP_KIND_BUFFER_OVERRUN,     /* 130 */
+    TRAP_KIND_FLOW_UPDATE,        /* 131 */
     TRAP_KINDS
 } IbTrapKind;
 
@@ -86,7 +90,7 @@ static void trap_send(IbNode *node, uint8_t num, IbTrap *trap, int64_t now)
     node->ops->send_smp(node->opaque, num, mad, port->sm_lid, port->sm_sl);
 }
 
-static bool trap_wanted(const IbNode *node, uint8_t num)
+static bool trap_possible(const IbNode *node, uint8_t num)
 {
     const IbAgentPort *port = &node->ports[num];
 
@@ -94,12 +98,23 @@ static bool trap_wanted(const IbNode *node, uint8_t num)
            port->capability_mask & IB_CAP_IS_TRAP_SUPPORTED;
 }
 
+/* Is there anybody to tell? */
+static bool trap_wanted(const IbNode *node, uint8_t num)
+{
+    return trap_possible(node, num) || ib_notice_supported(node, num);
+}
+
 static void trap_raise(IbNode *node, uint8_t num, IbTrapKind kind,
                        const uint8_t notice[IB_NOTICE_BYTES])
 {
-    IbTrap *trap = &trap_table(&node->ports[num])->traps[kind];
     int64_t now = node->ops->now(node->opaque);
+    IbTrap *trap;
 
+    ib_notice_add(node, num, notice);
+    if (!trap_possible(node, num)) {
+        return;
+    }
+    trap = &trap_table(&node->ports[num])->traps[kind];
     memcpy(trap->notice, notice, sizeof(trap->notice));
     trap->tid = node->next_tid++;
     trap->repeats = TRAP_REPEATS;
@@ -325,6 +340,31 @@ void ib_node_key_trap(IbNode *node, uint8_t num, uint16_t trap,
     trap_raise(node, end_port, kind, notice);
 }
 
+void ib_node_link_error(IbNode *node, uint8_t num, IbLinkError error)
+{
+    static const struct {
+        IbTrapKind kind;
+        uint16_t trap;
+    } traps[] = {
+        [IB_LINK_INTEGRITY] = { TRAP_KIND_LINK_INTEGRITY,
+                                IB_TRAP_LOCAL_LINK_INTEGRITY },
+        [IB_LINK_BUFFER_OVERRUN] = { TRAP_KIND_BUFFER_OVERRUN,
+                                     IB_TRAP_BUFFER_OVERRUN },
+        [IB_LINK_FLOW_UPDATE] = { TRAP_KIND_FLOW_UPDATE,
+                                  IB_TRAP_FLOW_CONTROL_UPDATE },
+    };
+    uint8_t end_port = ib_node_end_port(node, num);
+    uint8_t notice[IB_NOTICE_BYTES];
+
+    if (!trap_wanted(node, end_port)) {
+        return;
+    }
+    notice_init(node, notice, IB_NOTICE_TYPE_URGENT, traps[error].trap);
+    ib_field_set(notice, IB_NOTICE129_LIDADDR, node->ports[end_port].lid);
+    ib_field_set(notice, IB_NOTICE129_PORT_NO, num);
+    trap_raise(node, end_port, traps[error].kind, notice);
+}
+
 /* ------------------------------------------------------------ migration */
 
 void ib_trap_save(const IbAgentPort *port, IbStateWriter *w)
@@ -343,8 +383,10 @@ void ib_trap_save(const IbAgentPort *port, IbStateWriter *w)
     }
 }
 
-void ib_trap_load(IbNode *node, uint8_t num, IbStateReader *r)
+void ib_trap_load(IbNode *node, uint8_t num, unsigned version,
+                  IbStateReader *r)
 {
+    unsigned kinds = version < 3 ? TRAP_KINDS_V2 : TRAP_KINDS;
     IbAgentPort *port = &node->ports[num];
     unsigned kind;
 
@@ -353,7 +395,7 @@ void ib_trap_load(IbNode *node, uint8_t num, IbStateReader *r)
         return;
     }
     trap_table(port);
-    for (kind = 0; kind < TRAP_KINDS; kind++) {
+    for (kind = 0; kind < kinds; kind++) {
         IbTrap *trap = &port->traps->traps[kind];
 
         trap->tid = ib_state_get64(r);

@@ -198,6 +198,13 @@ static void ib_port_tap(void *opaque, bool tx, const uint8_t *packet,
     port->hca->ops->tap(port->hca->opaque, port->num, tx, packet, len, vcrc);
 }
 
+static void ib_port_error(void *opaque, IbLinkError error)
+{
+    IbHcaPort *port = opaque;
+
+    ib_node_link_error(port->hca->node, port->num, error);
+}
+
 static void ib_port_trace(void *opaque, const char *event,
                           const uint8_t *packet, size_t len)
 {
@@ -216,6 +223,7 @@ static const IbLinkOps ib_port_ops = {
     .receive_end = ib_port_receive_end,
     .tx_ready = ib_port_tx_ready,
     .state_changed = ib_port_state_changed,
+    .error = ib_port_error,
     .tap = ib_port_tap,
     .trace = ib_port_trace,
 };

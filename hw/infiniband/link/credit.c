@@ -30,6 +30,7 @@ void ib_credit_reset(IbLink *link)
     link->credit_urgent = false;
     link->credit_request = false;
     link->credit_arrived = false;
+    ib_errors_reset(link);
 }
 
 void ib_credit_hold(IbLink *link, uint8_t vl, uint32_t len)
@@ -91,6 +92,8 @@ void ib_credit_put_record(IbLink *link)
     if (!vls) {
         return;
     }
+    ib_errors_period(link);
+    link->counters.xmit_flow_pkts += __builtin_popcount(vls);
     p = ib_frame_put_record(link, IB_REC_CREDIT,
                             link->credit_request ? IB_CREDIT_REQUEST : 0,
                             __builtin_popcount(vls) * IB_CREDIT_BYTES);
@@ -115,6 +118,7 @@ void ib_credit_receive(IbLink *link, const uint8_t *data, uint32_t len,
                        uint8_t flags)
 {
     if (len % IB_CREDIT_BYTES) {
+        link->counters.malformed_packets++;
         link->counters.rcv_errors++;
         ib_link_trace(link, "credit-length", NULL, 0);
         return;
@@ -124,7 +128,9 @@ void ib_credit_receive(IbLink *link, const uint8_t *data, uint32_t len,
         uint32_t fctbs = ib_field_get(data, IB_CREDIT_FCTBS);
         IbLinkVl *v;
 
+        link->counters.rcv_flow_pkts++;
         if (vl >= IB_VL_MGMT) {
+            link->counters.malformed_packets++;
             link->counters.rcv_errors++;
             ib_link_trace(link, "credit-vl", NULL, 0);
             continue;
@@ -133,6 +139,8 @@ void ib_credit_receive(IbLink *link, const uint8_t *data, uint32_t len,
             /* A VL that the peer has and this end has not: nothing is lost. */
             continue;
         }
+        link->fc_seen |= 1u << vl;
+        link->fc_known |= 1u << vl;
         v = &link->vl[vl];
         v->fccl = ib_field_get(data, IB_CREDIT_FCCL);
         if (v->abr != fctbs) {

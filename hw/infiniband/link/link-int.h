@@ -185,6 +185,17 @@ struct IbLink {
     IbLinkVl vl[IB_VLS];
     IbLinkCounters counters;        /* totals are made when asked for */
 
+    /* What the thresholds of errors watch */
+    uint8_t phy_limit, overrun_limit;
+    uint8_t errors;                 /* 1 << IbLinkError, yet to be told */
+    uint32_t phy_count;             /* physical errors less good packets */
+    uint64_t phy_seen;              /* packets received at the last of them */
+    uint8_t overrun_periods;        /* in a row with an overrun each */
+    bool overrun;                   /* one in the period that runs */
+    uint16_t fc_known;              /* VLs that had credits in this session */
+    uint16_t fc_seen;               /* ... since the watchdog last looked */
+    uint32_t fc_missed_ms;
+
     /* State and training */
     uint8_t state, phys;
     uint8_t down_default;
@@ -323,6 +334,17 @@ void ib_life_watch(IbLink *link, unsigned vl);
 void ib_life_changed(IbLink *link);
 void ib_life_reset(IbLink *link);
 void ib_life_tick(IbLink *link, int64_t now);
+
+/* errors.c */
+void ib_errors_reset(IbLink *link);
+void ib_errors_physical(IbLink *link);
+/* A packet had no room; a credit record goes to the peer. */
+void ib_errors_overrun(IbLink *link);
+void ib_errors_period(IbLink *link);
+/* Once each keepalive_ms while up */
+void ib_errors_watch(IbLink *link);
+/* Call the owner for what was noticed. */
+void ib_errors_tell(IbLink *link);
 
 /* transmit.c */
 /* Why a packet is counted in xmit_discards, and in what else */

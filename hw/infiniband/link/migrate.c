@@ -16,6 +16,9 @@
 #define IB_LINK_STATE_VERSION   2
 #define IB_AGE_MAX              (INT64_C(1) << 60)
 #define IB_COUNTERS             (sizeof(IbLinkCounters) / sizeof(uint64_t))
+#define IB_COUNTERS_V1          (offsetof(IbLinkCounters, \
+                                          local_physical_errors) / \
+                                 sizeof(uint64_t))
 
 /* What both ends of a migration must agree on. */
 static void ib_save_config(const IbLink *link, IbStateWriter *w)
@@ -131,7 +134,7 @@ static void ib_save_counters(const IbLink *link, IbStateWriter *w)
     unsigned i;
 
     memcpy(c, &link->counters, sizeof(c));
-    ib_state_begin(w, "LCNT", 1);
+    ib_state_begin(w, "LCNT", 2);
     for (i = 0; i < IB_COUNTERS; i++) {
         ib_state_put64(w, c[i]);
     }
@@ -140,11 +143,11 @@ static void ib_save_counters(const IbLink *link, IbStateWriter *w)
 
 static void ib_load_counters(IbLink *link, IbStateReader *r)
 {
-    uint64_t c[IB_COUNTERS];
-    unsigned i;
+    uint64_t c[IB_COUNTERS] = { 0 };
+    unsigned count, i;
 
-    ib_state_enter(r, "LCNT", 1);
-    for (i = 0; i < IB_COUNTERS; i++) {
+    count = ib_state_enter(r, "LCNT", 2) == 1 ? IB_COUNTERS_V1 : IB_COUNTERS;
+    for (i = 0; i < count; i++) {
         c[i] = ib_state_get64(r);
     }
     ib_state_leave(r);
@@ -373,6 +376,7 @@ static void ib_load_prepare(IbLink *link)
     link->bye_pending = false;
     link->tx_wanted = 0;
     ib_life_reset(link);
+    ib_errors_reset(link);
     ib_inject_purge(link);
     link->pace_full = false;
     ib_link_update_open(link);

@@ -27,12 +27,19 @@ static void ib_rx_error(IbLink *link, const char *why, const uint8_t *data,
     ib_link_trace(link, why, data, len);
 }
 
+static void ib_rx_malformed(IbLink *link, const char *why,
+                            const uint8_t *data, uint32_t len)
+{
+    link->counters.malformed_packets++;
+    ib_rx_error(link, why, data, len);
+}
+
 /* A packet on a VL that is closed: in this state, or for good. */
 static void ib_rx_closed(IbLink *link, unsigned vl, const uint8_t *data,
                          uint32_t len)
 {
     if (vl != IB_VL_MGMT && !(link->vls_operational & (1u << vl))) {
-        ib_rx_error(link, "rcv-vl", data, len);
+        ib_rx_malformed(link, "rcv-vl", data, len);
     } else {
         /* Discarded without a counter: IBA Vol.1 7.2.7, LinkInitialize. */
         ib_link_trace(link, "rcv-port-state", data, len);
@@ -71,7 +78,7 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
     if (G_UNLIKELY(len < IB_PKTLEN_MIN_BYTES || len > IB_PKTLEN_MAX_BYTES ||
                    len != ib_lrh_bytes(data) ||
                    ib_field_get(data, IB_LRH_LVER) != IB_LVER)) {
-        ib_rx_error(link, "rcv-length", data, record_len);
+        ib_rx_malformed(link, "rcv-length", data, record_len);
         return 0;
     }
     vl = ib_lrh_vl(data);
@@ -83,6 +90,7 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
     }
     c->rcv_pkts_vl[vl]++;
     c->rcv_data_vl[vl] += len / 4;
+    c->rcv_data_sl[ib_lrh_sl(data)] += len / 4;
     c->multicast_rcv_pkts += ib_lid_is_multicast(ib_lrh_dlid(data));
 
     /* The sender has spent the credits, whatever becomes of the packet. */
@@ -93,6 +101,7 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
         if ((link->crc && vcrc != ib_get_be16(data + len)) ||
             ib_inject_corrupt(link, vl)) {
             ib_rx_error(link, "rcv-vcrc", data, len);
+            ib_errors_physical(link);
             return 1u << vl;
         }
         if (link->tap && link->ops->tap) {
@@ -110,11 +119,11 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
     }
     if (G_UNLIKELY(len > link->rx_max ||
                    (vl == IB_VL_MGMT && len > link->tx_max_vl15))) {
-        ib_rx_error(link, "rcv-mtu", data, len);
+        ib_rx_malformed(link, "rcv-mtu", data, len);
         return 1u << vl;
     }
     if (G_UNLIKELY(overrun)) {
-        c->excessive_buffer_overruns++;
+        ib_errors_overrun(link);
         ib_rx_error(link, "rcv-overrun", data, len);
         return 1u << vl;
     }
@@ -298,5 +307,8 @@ void ib_link_receive_frame(IbLink *link, const uint8_t *frame, size_t len)
     link->counters.frames_received++;
     ib_rx_records(link, at, end, ib_field_get(h, IB_LH_RECORDS));
     link->nested--;
+    if (G_UNLIKELY(link->errors)) {
+        ib_errors_tell(link);
+    }
     ib_link_settle(link);
 }

@@ -448,6 +448,7 @@ static void ib_train_tick(IbLink *link, int64_t now)
         link->next_keepalive = now + link->config.keepalive_ms * IB_NS_PER_MS;
         link->credit_dirty = (1u << link->config.vl_cap) - 1;
         link->credit_urgent = true;
+        ib_errors_watch(link);
         ib_frame_send(link);
     }
     if (link->probe_armed && now >= link->next_probe) {
@@ -497,6 +498,7 @@ void ib_link_timer(IbLink *link)
         break;
     case IB_PHYS_LINK_UP:
         ib_train_tick(link, now);
+        ib_errors_tell(link);
         ib_link_settle(link);
         break;
     default:

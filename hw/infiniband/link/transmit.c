@@ -98,6 +98,7 @@ static inline void ib_tx_finish(IbLink *link, uint8_t *p, uint32_t len,
     link->vl[vl].fctbs += blocks;
     c->xmit_pkts_vl[vl]++;
     c->xmit_data_vl[vl] += len / 4;
+    c->xmit_data_sl[ib_lrh_sl(p)] += len / 4;
     c->multicast_xmit_pkts += ib_lid_is_multicast(ib_lrh_dlid(p));
 }
 
@@ -127,10 +128,13 @@ static IbTxResult ib_tx_discard(IbLink *link, IbXmitDiscard why,
     IbLinkCounters *c = &link->counters;
 
     c->xmit_discards++;
-    c->port_inactive_discards += why == IB_XMIT_PORT_STATE;
+    c->port_inactive_discards += why == IB_XMIT_PORT_STATE ||
+                                 (why == IB_XMIT_PURGED &&
+                                  link->state != IB_PORT_ACTIVE);
     c->neighbor_mtu_discards += why == IB_XMIT_MTU;
     c->sw_lifetime_discards += why == IB_XMIT_LIFE_TIME;
-    c->sw_hoq_lifetime_discards += why == IB_XMIT_HOQ_LIFE;
+    c->sw_hoq_lifetime_discards += why == IB_XMIT_HOQ_LIFE ||
+                                   why == IB_XMIT_STALLED;
     ib_link_trace(link, names[why], data, len);
     return IB_TX_DISCARDED;
 }
@@ -436,7 +440,8 @@ void ib_tx_purge(IbLink *link, uint16_t vls)
 
         vls &= vls - 1;
         while (link->vl[vl].head) {
-            ib_tx_discard_head(link, vl, IB_XMIT_PURGED);
+            ib_tx_discard_head(link, vl, ib_link_vl_stalled(link, vl)
+                                         ? IB_XMIT_STALLED : IB_XMIT_PURGED);
         }
     }
     if (!link->tx_waiting) {

@@ -101,6 +101,14 @@ static const struct {
     COUNTER("frames-received", frames_received),
     COUNTER("frames-bad", frames_bad),
     COUNTER("frames-late", frames_late),
+    COUNTER("local-physical-errors", local_physical_errors),
+    COUNTER("malformed-packets", malformed_packets),
+    COUNTER("buffer-overruns", buffer_overruns),
+    COUNTER("dlid-mapping-errors", dlid_mapping_errors),
+    COUNTER("vl-mapping-errors", vl_mapping_errors),
+    COUNTER("looping-errors", looping_errors),
+    COUNTER("xmit-flow-pkts", xmit_flow_pkts),
+    COUNTER("rcv-flow-pkts", rcv_flow_pkts),
 #undef COUNTER
 };
 

@@ -170,9 +170,9 @@
 #define   IBSW_PORT_ARB_HIGH(n)   (0x300 + (n) * 4)
 #define     IBSW_ARB_VL             0x0000000f
 #define     IBSW_ARB_WEIGHT_SHIFT   8
-#define   IBSW_PORT_COUNTER(n)    (0x400 + (n) * 8)     /* n: 0..28 */
-#define   IBSW_PORT_COUNTERS        29
+#define   IBSW_PORT_COUNTER(n)    (0x400 + (n) * 8)     /* n: 0..36 */
+#define   IBSW_PORT_COUNTERS        37
 #define   IBSW_PORT_VL_COUNTER(vl, n) (0x600 + (vl) * 64 + (n) * 8)
-#define     IBSW_PORT_VL_COUNTERS   5
+#define     IBSW_PORT_VL_COUNTERS   8
 
 #endif

@@ -40,6 +40,14 @@ static const uint16_t ib_switch_counters[IBSW_PORT_COUNTERS] = {
     offsetof(IbLinkCounters, neighbor_mtu_discards),
     offsetof(IbLinkCounters, sw_lifetime_discards),
     offsetof(IbLinkCounters, sw_hoq_lifetime_discards),
+    offsetof(IbLinkCounters, local_physical_errors),
+    offsetof(IbLinkCounters, malformed_packets),
+    offsetof(IbLinkCounters, buffer_overruns),
+    offsetof(IbLinkCounters, dlid_mapping_errors),
+    offsetof(IbLinkCounters, vl_mapping_errors),
+    offsetof(IbLinkCounters, looping_errors),
+    offsetof(IbLinkCounters, xmit_flow_pkts),
+    offsetof(IbLinkCounters, rcv_flow_pkts),
 };
 
 /* IBSW_PORT_VL_COUNTER(vl, n).  So is this one. */
@@ -49,6 +57,9 @@ static const uint16_t ib_switch_vl_counters[IBSW_PORT_VL_COUNTERS] = {
     offsetof(IbLinkCounters, xmit_pkts_vl),
     offsetof(IbLinkCounters, rcv_pkts_vl),
     offsetof(IbLinkCounters, xmit_wait_vl),
+    offsetof(IbLinkCounters, flow_update_errors_vl),
+    offsetof(IbLinkCounters, xmit_data_sl),
+    offsetof(IbLinkCounters, rcv_data_sl),
 };
 
 /* The half of a counter that @reg selects. */

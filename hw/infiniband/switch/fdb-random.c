@@ -68,9 +68,13 @@ uint8_t ib_fdb_random_lookup(IbSwitch *sw, const IbSwitchPort *in,
         *why = IB_DISCARD_NO_PORT;
         return IB_NO_PORT;
     }
-    /* What came from there has been everywhere else already. */
-    if (sw->default_port > sw->num_ports || sw->default_port == in->num) {
+    if (sw->default_port > sw->num_ports) {
         *why = IB_DISCARD_NO_ROUTE;
+        return IB_NO_PORT;
+    }
+    /* What came from there has been everywhere else already. */
+    if (sw->default_port == in->num) {
+        *why = IB_DISCARD_LOOP;
         return IB_NO_PORT;
     }
     return sw->default_port;

@@ -11,34 +11,37 @@
 #include "switch-int.h"
 
 /*
- * PortRcvSwitchRelayErrors counts what the relay could not map, DLID or VL
- * (IBA Vol.1 16.1.3.5); what the exit port refuses is its PortXmitDiscards
- * and counted by the link.
+ * PortRcvSwitchRelayErrors counts what the relay could not map, DLID or VL,
+ * and PortRcvErrorDetails which of both (IBA Vol.1 16.1.3.5, 16.1.4.1); what
+ * the exit port refuses is its PortXmitDiscards and counted by the link.
  */
+#define RELAY(detail)  offsetof(IbLinkCounters, detail ## _errors)
+
 static const struct {
     const char *name;
-    bool relay_error;
+    size_t detail;                /* of a relay error; 0: it is none */
 } discard_info[IB_DISCARD_COUNT] = {
-    [IB_DISCARD_MALFORMED]       = { "malformed", false },
-    [IB_DISCARD_DLID_ZERO]       = { "dlid-zero", true },
-    [IB_DISCARD_ABOVE_CAP]       = { "above-cap", true },
-    [IB_DISCARD_ABOVE_TOP]       = { "above-top", true },
-    [IB_DISCARD_NO_ROUTE]        = { "no-route", true },
-    [IB_DISCARD_NO_PORT]         = { "no-port", true },
-    [IB_DISCARD_PORT_DOWN]       = { "port-down", false },
-    [IB_DISCARD_SAME_PORT]       = { "same-port", false },
-    [IB_DISCARD_NOT_MANAGEMENT]  = { "not-management", true },
-    [IB_DISCARD_PERMISSIVE]      = { "permissive", true },
-    [IB_DISCARD_SL2VL]           = { "sl2vl", true },
-    [IB_DISCARD_MTU]             = { "mtu", false },
-    [IB_DISCARD_MCAST_EMPTY]     = { "mcast-empty", true },
-    [IB_DISCARD_MCAST_TRANSPORT] = { "mcast-transport", true },
-    [IB_DISCARD_SMP]             = { "smp", false },
-    [IB_DISCARD_MKEY]            = { "mkey", false },
-    [IB_DISCARD_QKEY]            = { "qkey", false },
-    [IB_DISCARD_PKEY]            = { "pkey", false },
-    [IB_DISCARD_RAW]             = { "raw", false },
-    [IB_DISCARD_LIFETIME]        = { "lifetime", false },
+    [IB_DISCARD_MALFORMED]       = { "malformed", 0 },
+    [IB_DISCARD_DLID_ZERO]       = { "dlid-zero", RELAY(dlid_mapping) },
+    [IB_DISCARD_ABOVE_CAP]       = { "above-cap", RELAY(dlid_mapping) },
+    [IB_DISCARD_ABOVE_TOP]       = { "above-top", RELAY(dlid_mapping) },
+    [IB_DISCARD_NO_ROUTE]        = { "no-route", RELAY(dlid_mapping) },
+    [IB_DISCARD_NO_PORT]         = { "no-port", RELAY(dlid_mapping) },
+    [IB_DISCARD_PORT_DOWN]       = { "port-down", 0 },
+    [IB_DISCARD_SAME_PORT]       = { "same-port", 0 },
+    [IB_DISCARD_NOT_MANAGEMENT]  = { "not-management", RELAY(dlid_mapping) },
+    [IB_DISCARD_PERMISSIVE]      = { "permissive", RELAY(dlid_mapping) },
+    [IB_DISCARD_SL2VL]           = { "sl2vl", RELAY(vl_mapping) },
+    [IB_DISCARD_MTU]             = { "mtu", 0 },
+    [IB_DISCARD_MCAST_EMPTY]     = { "mcast-empty", RELAY(dlid_mapping) },
+    [IB_DISCARD_MCAST_TRANSPORT] = { "mcast-transport", RELAY(dlid_mapping) },
+    [IB_DISCARD_SMP]             = { "smp", 0 },
+    [IB_DISCARD_MKEY]            = { "mkey", 0 },
+    [IB_DISCARD_QKEY]            = { "qkey", 0 },
+    [IB_DISCARD_PKEY]            = { "pkey", 0 },
+    [IB_DISCARD_RAW]             = { "raw", 0 },
+    [IB_DISCARD_LIFETIME]        = { "lifetime", 0 },
+    [IB_DISCARD_LOOP]            = { "loop", RELAY(looping) },
 };
 
 const char *ib_discard_name(IbDiscard reason)
@@ -47,12 +50,21 @@ const char *ib_discard_name(IbDiscard reason)
                                                : "?";
 }
 
+static void count_relay_error(IbLinkCounters *counters, size_t detail)
+{
+    uint64_t *count = (uint64_t *)((char *)counters + detail);
+
+    counters->rcv_switch_relay_errors++;
+    ++*count;
+}
+
 void ib_switch_discard(IbSwitch *sw, const IbSwitchPort *in, IbDiscard why,
                        const IbPacket *packet)
 {
     sw->discards[why]++;
-    if (in->link && discard_info[why].relay_error) {
-        ib_link_counters(in->link)->rcv_switch_relay_errors++;
+    if (in->link && discard_info[why].detail) {
+        count_relay_error(ib_link_counters(in->link),
+                          discard_info[why].detail);
     }
     if (sw->trace && sw->ops->trace_packet) {
         sw->ops->trace_packet(sw->opaque, in->num, IB_NO_PORT, why,

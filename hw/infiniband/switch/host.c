@@ -143,7 +143,7 @@ IbHostSend ib_switch_send_packet(IbSwitch *sw, uint8_t out_port,
     packet.vl = ib_field_get(buf, IB_LRH_VL);
     dlid = ib_lrh_dlid(buf);
     if (out == IB_HOST_BY_TABLE && ib_lid_is_multicast(dlid)) {
-        ib_port0_count_sent(sw, len, true);
+        ib_port0_count_sent(sw, buf, len);
         ib_switch_multicast(sw, &sw->ports[0], &packet);
         ib_port0_flush(sw);
         return IB_HOST_SENT;
@@ -156,7 +156,7 @@ IbHostSend ib_switch_send_packet(IbSwitch *sw, uint8_t out_port,
     }
     sent = ib_switch_forward(sw, &sw->ports[0], out, &packet);
     if (sent) {
-        ib_port0_count_sent(sw, len, ib_lid_is_multicast(dlid));
+        ib_port0_count_sent(sw, buf, len);
     }
     ib_port0_flush(sw);
     return sent ? IB_HOST_SENT : IB_HOST_DISCARDED;

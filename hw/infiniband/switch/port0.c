@@ -26,19 +26,21 @@ static void count_received(IbSwitch *sw, const IbPacket *packet)
     c->rcv_pkts++;
     c->unicast_rcv_pkts++;
     c->rcv_data += packet->len / 4;
+    c->rcv_data_sl[ib_lrh_sl(packet->data)] += packet->len / 4;
 }
 
-void ib_port0_count_sent(IbSwitch *sw, size_t len, bool multicast)
+void ib_port0_count_sent(IbSwitch *sw, const uint8_t *packet, size_t len)
 {
     IbLinkCounters *c = ib_node_counters(sw->node, 0);
 
     c->xmit_pkts++;
-    if (multicast) {
+    if (ib_lid_is_multicast(ib_lrh_dlid(packet))) {
         c->multicast_xmit_pkts++;
     } else {
         c->unicast_xmit_pkts++;
     }
     c->xmit_data += len / 4;
+    c->xmit_data_sl[ib_lrh_sl(packet)] += len / 4;
 }
 
 void ib_port0_flush(IbSwitch *sw)
@@ -77,7 +79,7 @@ static bool send_mad(IbSwitch *sw, uint8_t out, unsigned qpn,
     memcpy(buf + at, mad, IB_MAD_BYTES);
     len = ib_packet_seal(buf, true);
     trace_mad(sw, out, true, mad);
-    ib_port0_count_sent(sw, len, false);
+    ib_port0_count_sent(sw, buf, len);
     return send_packet(sw, out, buf, len, route->vl);
 }
 

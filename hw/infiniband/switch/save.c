@@ -9,7 +9,8 @@
  */
 #include "switch-int.h"
 
-#define SWITCH_VERSION  1
+#define SWITCH_VERSION  2
+#define DISCARDS_V1     IB_DISCARD_LOOP
 
 static void save_config(const IbSwitchConfig *c, IbStateWriter *w)
 {
@@ -144,15 +145,16 @@ void ib_switch_save(const IbSwitch *sw, GByteArray *bytes)
 
 static bool load(IbSwitch *sw, IbStateReader *r)
 {
+    unsigned version = ib_state_enter(r, "SWCH", SWITCH_VERSION);
+    unsigned discards = version == 1 ? DISCARDS_V1 : IB_DISCARD_COUNT;
     unsigned i;
 
-    if (!ib_state_enter(r, "SWCH", SWITCH_VERSION) ||
-        !same_config(&sw->config, r)) {
+    if (!version || !same_config(&sw->config, r)) {
         return false;
     }
     load_switch_info(sw, r);
     load_tables(sw, r);
-    for (i = 0; i < IB_DISCARD_COUNT; i++) {
+    for (i = 0; i < discards; i++) {
         sw->discards[i] = ib_state_get64(r);
     }
     if (!ib_state_ok(r) || !ib_node_load(sw->node, r)) {

@@ -221,7 +221,7 @@ void ib_port0_send_smp(void *opaque, uint8_t port, const uint8_t *mad,
                        uint16_t dlid, uint8_t sl);
 
 /* What port 0 has sent; put it on its cables unless a receive() will. */
-void ib_port0_count_sent(IbSwitch *sw, size_t len, bool multicast);
+void ib_port0_count_sent(IbSwitch *sw, const uint8_t *packet, size_t len);
 void ib_port0_flush(IbSwitch *sw);
 /* Send a MAD of port 0's own through @out; false if it was discarded. */
 bool ib_port0_send_smp_from(IbSwitch *sw, uint8_t out, uint8_t sl,

@@ -52,6 +52,13 @@ static void port_state_changed(void *opaque, uint8_t old_state,
     }
 }
 
+static void port_error(void *opaque, IbLinkError error)
+{
+    IbSwitchPort *port = opaque;
+
+    ib_node_link_error(port->sw->node, port->num, error);
+}
+
 static void port_tap(void *opaque, bool tx, const uint8_t *packet, size_t len,
                      uint16_t vcrc)
 {
@@ -82,6 +89,7 @@ static const IbLinkOps port_ops = {
     .receive = ib_switch_receive,
     .receive_end = ib_switch_receive_end,
     .state_changed = port_state_changed,
+    .error = port_error,
     .tap = port_tap,
     .trace = port_trace,
 };
@@ -217,6 +225,7 @@ static void make_node(IbSwitch *sw)
         .pkey_cap_external = c->pkey_cap_external,
         .guid_cap = 1,
         .capability_mask = IB_NODE_CAPABILITY_MASK |
+                           IB_CAP_IS_NOTICE_SUPPORTED |
                            IB_CAP_IS_MULTICAST_FDB_TOP_SUPPORTED |
                            IB_CAP_IS_P_KEY_SWITCH_EXTERNAL_PORT_TRAP_SUPPORTED,
         .enhanced_port0 = c->enhanced_port0,
@@ -375,9 +384,9 @@ uint64_t ib_switch_discards(const IbSwitch *sw, IbDiscard reason)
     if ((unsigned)reason >= IB_DISCARD_COUNT) {
         return 0;
     }
-    n = sw->discards[reason];
+    /* The links themselves see to what waits, and to stalled VLs. */
+    n = reason == IB_DISCARD_LIFETIME ? 0 : sw->discards[reason];
     for (i = 1; reason == IB_DISCARD_LIFETIME && i <= sw->num_ports; i++) {
-        /* The links themselves see to what waits. */
         const IbLinkCounters *c = ib_link_counters(sw->ports[i].link);
 
         n += c->sw_lifetime_discards + c->sw_hoq_lifetime_discards;

@@ -324,6 +324,10 @@ IbLinkCounters *ib_node_counters(IbNode *node, uint8_t port);
  * apart here): PortStateChange and trap 128 of a switch.
  */
 void ib_node_port_state_changed(IbNode *node, uint8_t port);
+/*
+ * The link of @port reached a threshold (IbLinkOps.error): traps 129 to 131.
+ */
+void ib_node_link_error(IbNode *node, uint8_t port, IbLinkError error);
 /* SwitchInfo.PortStateChange; written by Set(SwitchInfo). */
 bool ib_node_port_state_change(const IbNode *node);
 void ib_node_clear_port_state_change(IbNode *node);

@@ -26,6 +26,7 @@
 
 #define IB_VLS               16      /* data VLs 0..14 and VL15 */
 #define IB_VL_MGMT           15
+#define IB_SLS               16
 #define IB_BLOCK_BYTES       64      /* unit of credits, IBA Vol.1 7.9 */
 /*
  * Largest packet of an MTU, LRH to ICRC: PktLen is at most (MTU + 124) / 4
@@ -72,7 +73,8 @@ typedef struct IbLinkCounters {
     uint64_t symbol_errors;                 /* frames damaged or lost */
     uint64_t link_error_recovery;
     uint64_t link_downed;
-    uint64_t rcv_errors;                    /* malformed, CRC, EBP, length */
+    uint64_t rcv_errors;                    /* malformed, CRC, EBP, length, */
+                                            /* overrun */
     uint64_t rcv_remote_physical_errors;    /* EBP among them */
     uint64_t rcv_switch_relay_errors;       /* counted by the switch */
     uint64_t xmit_discards;
@@ -81,8 +83,9 @@ typedef struct IbLinkCounters {
     uint64_t sw_lifetime_discards, sw_hoq_lifetime_discards;
     uint64_t xmit_constraint_errors;
     uint64_t rcv_constraint_errors;
+    /* How often a threshold of ib_link_set_error_thresholds() was reached */
     uint64_t local_link_integrity_errors;
-    uint64_t excessive_buffer_overruns;     /* the peer ignored its credits */
+    uint64_t excessive_buffer_overruns;
     uint64_t vl15_dropped;
     uint64_t xmit_wait;                     /* ticks of 1 us with data queued */
                                             /* and nothing sent; counted when */
@@ -92,7 +95,23 @@ typedef struct IbLinkCounters {
     uint64_t xmit_wait_vl[IB_VLS];
     /* How the cable fared; no counter of the architecture. */
     uint64_t frames_sent, frames_received, frames_bad, frames_late;
+    /* Of rcv_errors, as in PortRcvErrorDetails */
+    uint64_t local_physical_errors;         /* VCRC */
+    uint64_t malformed_packets;             /* length, version, VL */
+    uint64_t buffer_overruns;               /* the peer ignored its credits */
+    /* Of rcv_switch_relay_errors, likewise; counted by the switch */
+    uint64_t dlid_mapping_errors, vl_mapping_errors, looping_errors;
+    uint64_t xmit_flow_pkts, rcv_flow_pkts; /* credits of one VL each */
+    uint64_t flow_update_errors_vl[IB_VLS]; /* the peer sent none for long */
+    uint64_t xmit_data_sl[IB_SLS], rcv_data_sl[IB_SLS];     /* words */
 } IbLinkCounters;
+
+/* What the thresholds of a port watch (IBA Vol.1 7.12.2) */
+typedef enum IbLinkError {
+    IB_LINK_INTEGRITY,            /* local physical errors above threshold */
+    IB_LINK_BUFFER_OVERRUN,       /* so many update periods with overruns */
+    IB_LINK_FLOW_UPDATE,          /* the watchdog of flow control */
+} IbLinkError;
 
 /* IbLinkConfig.rate: what LinkWidthActive and LinkSpeedActive carry */
 #define IB_RATE_LINK         UINT64_MAX
@@ -158,6 +177,8 @@ typedef struct IbLinkOps {
      * it, or ib_link_receive_frame() and _timer().
      */
     void (*state_changed)(void *opaque, uint8_t old_state, uint8_t new_state);
+    /* A threshold was reached, and counted.  May be NULL. */
+    void (*error)(void *opaque, IbLinkError error);
     /*
      * Every packet put on or taken from the cable, while a capture is on
      * (ib_link_set_tap()); @vcrc is computed for it.
@@ -313,6 +334,18 @@ void ib_link_set_vl_stall_count(IbLink *link, uint8_t count);
  */
 void ib_link_set_life_time(IbLink *link, uint8_t code);
 bool ib_link_vl_stalled(const IbLink *link, uint8_t vl);
+/*
+ * PortInfo's LocalPhyErrors and OverrunErrors, 4 bits each.  A VCRC error adds
+ * one to the count of physical errors, a packet without takes one off; above
+ * @local_phy it is IB_LINK_INTEGRITY, and the count starts again.  More than
+ * @overrun periods between two credit records of this port, in a row, with a
+ * packet that had no room each are IB_LINK_BUFFER_OVERRUN.  A VL for which an
+ * Active port's peer has sent credits before and sends none for the timeout of
+ * the link, though it sends, is IB_LINK_FLOW_UPDATE.  The link recovers at
+ * once, which link_error_recovery counts; nothing is lost by it.
+ */
+void ib_link_set_error_thresholds(IbLink *link, uint8_t local_phy,
+                                  uint8_t overrun);
 const IbLinkConfig *ib_link_config(const IbLink *link);
 
 /* VLArbitrationTable: 64 (VL, weight) pairs, low- and high-priority. */

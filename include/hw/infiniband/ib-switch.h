@@ -61,6 +61,7 @@ typedef enum IbDiscard {
     IB_DISCARD_PKEY,
     IB_DISCARD_RAW,
     IB_DISCARD_LIFETIME,
+    IB_DISCARD_LOOP,              /* RFT: default port is where it is from */
     IB_DISCARD_COUNT
 } IbDiscard;
 
