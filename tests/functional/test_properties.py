@@ -61,6 +61,17 @@ WRONG = {
                    r'node-guid must be 1\.\.0xf{16}'),
     'hca_mtu': (PC, HCA + ['-device', 'connectx3,netdev=n1,mtu=9000'],
                 r'mtu must be 256, 512, 1024, 2048 or 4096, not 9000'),
+    'hca_ports': (PC, HCA + ['-device', 'connectx3,netdev=n1,ports=3'],
+                  r'ports must be 1\.\.2, not 3'),
+    'hca_port_taken': (PC, HCA + [
+        '-netdev', 'hubport,id=n2,hubid=2',
+        '-device', 'connectx3,id=hca,netdev=n1,ports=2',
+        '-device', 'ib-port,bus=hca.0,port=1,netdev=n2'],
+        r'port 1 is taken.* 1\.\.2'),
+    'hca_port_3': (PC, HCA + [
+        '-device', 'connectx3,id=hca,ports=2',
+        '-device', 'ib-port,bus=hca.0,port=3,netdev=n1'],
+        r'port must be 1\.\.2, not 3'),
     'hca_on_the_chassis': (CHASSIS, HCA + ['-device', 'connectx3,netdev=n1'],
                            r"No 'PCI' bus found"),
     'switch_on_a_pc': (PC, ['-device', 'ib-switch,id=sw0'],

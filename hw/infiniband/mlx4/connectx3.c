@@ -3,11 +3,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- *     -device connectx3,netdev=n0[,node-guid=...][,description=...]
+ *     -device connectx3,id=hca,netdev=n0[,ports=2][,node-guid=...]
+ *     -device ib-port,bus=hca.0,port=2,netdev=n1
  *
- * Its one port is cabled to the netdev.  Drivers: mlx4_core and mlx4_ib of
- * Linux.  The transport itself is hw/infiniband/hca/; this folder is the
- * adapter's interface to a driver, see mlx4.h for what is where.
+ * The netdev is port 1's cable; an ib-port is one in a cage without.  Drivers:
+ * mlx4_core and mlx4_ib of Linux.  The transport itself is hw/infiniband/hca/;
+ * this folder is the adapter's interface to a driver, see mlx4.h for what is
+ * where.
  */
 #include "mlx4.h"
 #include "hw/pci/msix.h"
@@ -18,7 +20,6 @@
 
 /* NodeInfo of the real adapter. */
 #define MLX4_NODE_VENDOR_ID   0x0002c9
-#define MLX4_PORTS            1
 /*
  * The driver may load its upper half after INIT_PORT: an event about a port
  * that is active sooner would be lost on it.
@@ -83,6 +84,11 @@ static bool mlx4_config(Mlx4State *s, Error **errp)
 {
     IbNodeConfig *node = &s->config.node;
 
+    if (s->ports < 1 || s->ports > IB_HCA_MAX_PORTS) {
+        error_setg(errp, "ports must be 1..%u, not %u", IB_HCA_MAX_PORTS,
+                   s->ports);
+        return false;
+    }
     if (!ib_link_props_config(&s->link, &s->config.link, errp) ||
         !ib_description_config(s->description, "QEMU ConnectX-3 HCA",
                                node->description, errp)) {
@@ -90,7 +96,7 @@ static bool mlx4_config(Mlx4State *s, Error **errp)
     }
     s->config.link.training_ms = MLX4_TRAINING_MS;
     node->node_type = IB_NODE_TYPE_CA;
-    node->num_ports = MLX4_PORTS;
+    node->num_ports = s->ports;
     node->node_guid = ib_guid_value(&s->node_guid);
     node->port_guid = s->port_guid.given ? s->port_guid.value
                                          : node->node_guid + 1;
@@ -102,6 +108,43 @@ static bool mlx4_config(Mlx4State *s, Error **errp)
     node->guid_cap = 1 << MLX4_LOG_GIDS;
     node->capability_mask = IB_NODE_CAPABILITY_MASK;
     return true;
+}
+
+static IbLink *mlx4_claim(void *owner, uint32_t port, IbCable *cable,
+                          Error **errp)
+{
+    Mlx4State *s = owner;
+
+    if (port < 1 || port > mlx4_num_ports(s)) {
+        error_setg(errp, "port must be 1..%u, not %u", mlx4_num_ports(s),
+                   port);
+        return NULL;
+    }
+    if (s->cables[port]) {
+        error_setg(errp, "port %u is taken; port must be a free one of 1..%u",
+                   port, mlx4_num_ports(s));
+        return NULL;
+    }
+    s->cables[port] = cable;
+    return ib_hca_link(s->hca, port);
+}
+
+static void mlx4_release(void *owner, uint32_t port)
+{
+    Mlx4State *s = owner;
+
+    s->cables[port] = NULL;
+}
+
+static void mlx4_cages_init(Mlx4State *s)
+{
+    IbCageBus *cages = IB_CAGE_BUS(qbus_new(TYPE_IB_CAGE_BUS, DEVICE(s),
+                                            NULL));
+
+    cages->owner = s;
+    cages->claim = mlx4_claim;
+    cages->release = mlx4_release;
+    qbus_set_bus_hotplug_handler(BUS(cages));
 }
 
 static void mlx4_exit(PCIDevice *pdev)
@@ -157,7 +200,8 @@ static void mlx4_realize(PCIDevice *pdev, Error **errp)
     s->work_timer = timer_new_ns(QEMU_CLOCK_REALTIME, mlx4_work, s);
     s->hca = ib_hca_new(&s->config, &mlx4_engine_ops, s);
 
-    /* Without a netdev the cage is empty: its port stays Down. */
+    /* Without a netdev its cage is empty too, until an ib-port comes. */
+    mlx4_cages_init(s);
     if (s->cable.conf.peers.ncs[0]) {
         s->cables[1] = &s->cable;
         if (!ib_cable_plug(&s->cable, DEVICE(s), ib_hca_link(s->hca, 1),
@@ -255,6 +299,7 @@ static void mlx4_get_discards(Object *obj, Visitor *v, const char *name,
 
 static IbProperty mlx4_properties[] = {
     DEFINE_PROP_NETDEV("netdev", Mlx4State, cable.conf.peers),
+    DEFINE_PROP_UINT8("ports", Mlx4State, ports, 1),
     DEFINE_PROP_STRING("description", Mlx4State, description),
     DEFINE_IB_LINK_PROPERTIES(Mlx4State, link),
     IB_PROP_END
@@ -278,8 +323,10 @@ static void mlx4_class_init(ObjectClass *oc, IbClassData *data)
     rc->phases.hold = mlx4_reset_hold;
     device_class_set_props(dc, mlx4_properties);
     object_class_property_set_description(
-        oc, "netdev", "the -netdev that is the cable; without one the port "
-        "stays Down");
+        oc, "netdev", "the -netdev that is the cable of port 1; ib-ports are "
+        "those of ports without");
+    object_class_property_set_description(
+        oc, "ports", "ports, 1 or 2 (default: 1)");
     object_class_property_set_description(
         oc, "description", "NodeDescription until a driver sets its own, at "
         "most 64 bytes");
@@ -289,12 +336,13 @@ static void mlx4_class_init(ObjectClass *oc, IbClassData *data)
                          "NodeGUID; give one to keep it over restarts and "
                          "migration");
     ib_guid_property_add(oc, "port-guid", offsetof(Mlx4State, port_guid),
-                         "GUID of the port (default: NodeGUID + 1)");
+                         "GUID of port 1 (default: NodeGUID + 1); that of "
+                         "port 2 is the next");
     ib_guid_property_add(oc, "system-guid", offsetof(Mlx4State, system_guid),
                          "SystemImageGUID (default: the NodeGUID)");
     object_class_property_add(oc, "lid", "uint16", mlx4_get_lid, NULL, NULL,
                               NULL);
-    object_class_property_set_description(oc, "lid", "LID of the port");
+    object_class_property_set_description(oc, "lid", "LID of port 1");
     object_class_property_add(oc, "internal-error", "uint32",
                               mlx4_get_internal_error,
                               mlx4_set_internal_error, NULL, NULL);

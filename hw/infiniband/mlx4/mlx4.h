@@ -143,6 +143,7 @@ struct Mlx4State {
     IbCable cable;                /* of port 1 */
     IbGuid node_guid, port_guid, system_guid;
     char *description;
+    uint8_t ports;
     IbLinkProps link;
 
     IbHca *hca;

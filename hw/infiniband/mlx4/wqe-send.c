@@ -75,6 +75,11 @@ static bool mlx4_wqe_datagram(Mlx4Qp *qp, const uint8_t *seg, IbSendWr *wr)
                          ib_field_get(seg, MLX4_AV_PD));
         return false;
     }
+    if (ib_field_get(seg, MLX4_AV_PORT) != ib_qp_attr(qp->ib)->port) {
+        mlx4_guest_error("QP 0x%x uses an address of port %u", qp->qpn,
+                         ib_field_get(seg, MLX4_AV_PORT));
+        return false;
+    }
     wr->address = (IbAddress) {
         .dlid = ib_field_get(seg, MLX4_AV_DLID),
         .sl = ib_field_get(seg, MLX4_AV_SL),
