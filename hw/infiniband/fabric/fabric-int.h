@@ -74,6 +74,7 @@ struct IbFabric {
     GHashTable *names;            /* ids, descriptions -> index + 1 */
     unsigned plugs, injected;     /* ends that have one */
     bool running;
+    bool quiet;                   /* being made or freed: no ops->wake() */
 };
 
 /* A MAD of a unit's port for whoever manages through it. */

@@ -29,7 +29,7 @@ uint32_t ib_unit_random(IbUnit *unit)
 
 static void wake(IbFabric *f)
 {
-    if (!f->running && f->ops->wake) {
+    if (!f->running && !f->quiet && f->ops->wake) {
         f->ops->wake(f->opaque);
     }
 }
@@ -249,7 +249,7 @@ IbFabric *ib_fabric_new(const IbTopology *topology, const IbFabricOps *ops,
     f->topology = topology;
     f->ops = ops;
     f->opaque = opaque;
-    f->running = true;
+    f->quiet = true;
     ib_timers_init(&f->timers);
     f->units = g_new0(IbUnit, topology->num_nodes);
     for (i = 0; i < topology->num_nodes; i++) {
@@ -257,7 +257,7 @@ IbFabric *ib_fabric_new(const IbTopology *topology, const IbFabricOps *ops,
     }
     name_nodes(f);
     plug_in_all(f);
-    f->running = false;
+    f->quiet = false;
     return f;
 }
 
@@ -266,7 +266,7 @@ void ib_fabric_free(IbFabric *f)
     uint32_t i;
     unsigned p;
 
-    f->running = true;
+    f->quiet = true;
     for (i = 0; i < f->topology->num_nodes; i++) {
         for (p = 1; p <= f->units[i].num_ports; p++) {
             f->units[i].ends[p].peer = NULL;
@@ -312,6 +312,7 @@ static unsigned deliver(IbFabric *f)
     size_t at = 0;
 
     f->frames = f->spare;
+    f->spare = (IbFrames) { 0 };
     while (at < frames.used) {
         IbFrame *frame = (IbFrame *)(frames.data + at);
 
@@ -329,10 +330,12 @@ static unsigned deliver(IbFabric *f)
 
 int64_t ib_fabric_run(IbFabric *f)
 {
-    bool nested = f->running;
     unsigned left = FRAMES_A_RUN;
     IbTimer *timer;
 
+    if (f->running) {
+        return INT64_MAX;         /* what calls this sees to it */
+    }
     f->running = true;
     do {
         while (f->frames.used && left) {
@@ -344,7 +347,7 @@ int64_t ib_fabric_run(IbFabric *f)
             fire(timer);
         }
     } while (timer || (f->frames.used && left));
-    f->running = nested;
+    f->running = false;
     return left ? ib_timers_next(&f->timers) : f->ops->now(f->opaque);
 }
 

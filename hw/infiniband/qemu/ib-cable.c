@@ -52,6 +52,9 @@ static ssize_t ib_cable_receive(NetClientState *nc, const uint8_t *frame,
 
     if (!cable->pulled) {
         ib_link_receive_frame(cable->link, frame, len);
+        if (cable->received) {
+            cable->received(cable->received_opaque);
+        }
     }
     return len;
 }

@@ -36,6 +36,9 @@ typedef struct IbCable {
     bool inject_set;              /* any of them was */
     char *pcap_path;
     IbPcap *pcap;
+    /* May be NULL: the link has taken a frame; see to what that has moved. */
+    void (*received)(void *opaque);
+    void *received_opaque;
 } IbCable;
 
 /*

@@ -13,6 +13,7 @@
 #define TYPE_IB_CHASSIS_BUS "ib-chassis-bus"    /* takes switches */
 #define TYPE_IB_SWITCH      "ib-switch"
 #define TYPE_IB_SWITCH_PCI  "ib-switch-pci"
+#define TYPE_IB_FABRIC      "ib-fabric"
 #define TYPE_IB_PORT        "ib-port"
 
 /*
@@ -33,6 +34,13 @@ struct IbCageBus {
     IbLink *(*claim)(void *owner, uint32_t port, IbCable *cable,
                      Error **errp);
     void (*release)(void *owner, uint32_t port);
+    /*
+     * The same of a fabric, whose cages are those of its nodes (and claim() and
+     * release() are not there); NULL for a single node's.
+     */
+    IbLink *(*claim_node)(void *owner, const char *node, uint32_t port,
+                          IbCable *cable, Error **errp);
+    void (*release_node)(void *owner, const char *node, uint32_t port);
 };
 
 #endif

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  *     -device ib-port,bus=sw0.0,port=1,netdev=n1[,pcap=FILE]
+ *     -device ib-port,bus=fab0.0,node=NAME,port=1,netdev=n1[,pcap=FILE]
  *
  * Hot-pluggable: device_add plugs a cable in, device_del pulls it out.
  */
@@ -16,19 +17,46 @@ struct IbPort {
     DeviceState parent_obj;
     IbCable cable;
     uint32_t port;
+    char *node;                   /* of a fabric; NULL elsewhere */
 };
+
+static IbLink *ib_port_claim(IbPort *s, IbCageBus *cages, Error **errp)
+{
+    if (cages->claim_node) {
+        if (!s->node) {
+            error_setg(errp, "node must name a node of the fabric");
+            return NULL;
+        }
+        return cages->claim_node(cages->owner, s->node, s->port, &s->cable,
+                                 errp);
+    }
+    if (s->node) {
+        error_setg(errp, "node is for the bus of an ib-fabric");
+        return NULL;
+    }
+    return cages->claim(cages->owner, s->port, &s->cable, errp);
+}
+
+static void ib_port_release(IbPort *s, IbCageBus *cages)
+{
+    if (cages->release_node) {
+        cages->release_node(cages->owner, s->node, s->port);
+    } else {
+        cages->release(cages->owner, s->port);
+    }
+}
 
 static void ib_port_realize(DeviceState *dev, Error **errp)
 {
     IbPort *s = IB_PORT(dev);
     IbCageBus *cages = IB_CAGE_BUS(qdev_get_parent_bus(dev));
-    IbLink *link = cages->claim(cages->owner, s->port, &s->cable, errp);
+    IbLink *link = ib_port_claim(s, cages, errp);
 
     if (!link) {
         return;
     }
     if (!ib_cable_plug(&s->cable, dev, link, errp)) {
-        cages->release(cages->owner, s->port);
+        ib_port_release(s, cages);
     }
 }
 
@@ -38,11 +66,12 @@ static void ib_port_unrealize(DeviceState *dev)
     IbCageBus *cages = IB_CAGE_BUS(qdev_get_parent_bus(dev));
 
     ib_cable_unplug(&s->cable);
-    cages->release(cages->owner, s->port);
+    ib_port_release(s, cages);
 }
 
 static IbProperty ib_port_properties[] = {
     DEFINE_PROP_UINT32("port", IbPort, port, 0),
+    DEFINE_PROP_STRING("node", IbPort, node),
     DEFINE_PROP_NETDEV("netdev", IbPort, cable.conf.peers),
     IB_PROP_END
 };
@@ -59,6 +88,9 @@ static void ib_port_class_init(ObjectClass *oc, IbClassData *data)
     device_class_set_props(dc, ib_port_properties);
     object_class_property_set_description(
         oc, "port", "number of the port, from 1 to the node's ports");
+    object_class_property_set_description(
+        oc, "node", "on the bus of an ib-fabric: the CA whose place is taken, "
+        "or the switch whose free port it is");
     object_class_property_set_description(
         oc, "netdev", "the -netdev that is the cable");
     ib_cable_properties_add(oc, offsetof(IbPort, cable));
