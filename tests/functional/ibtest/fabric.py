@@ -6,7 +6,7 @@ import shutil
 import tempfile
 
 from .agent import AgentError
-from .machines import Guest, Switch, stream
+from .machines import Chassis, Guest, Switch, stream
 
 
 class Fabric:
@@ -39,6 +39,11 @@ class Fabric:
         switch = Switch(name, self.folder, ports, options, self.detached)
         self.switches.append(switch)
         return switch
+
+    def add_chassis(self, name):
+        chassis = Chassis(name, self.folder, self.detached)
+        self.switches.append(chassis)
+        return chassis
 
     def add_guest(self, name, kernel, switch=None, port=None, hca='',
                   port_options='', extra=(), **options):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One QEMU process each: a switch in its chassis, a guest with an HCA."""
+"""One QEMU process each: a switch, or several, in a chassis; a guest with
+its HCA."""
 
 import os
 import re
@@ -168,6 +169,45 @@ class Switch(Machine):
         return args + self.extra
 
 
+class Chassis(Machine):
+    """Several switches in one process, cabled to each other by hubs.
+
+    add() and join() lay out the inside, cable() what leads out.  Another
+    chassis with sockets of the same names can take its place: its guests
+    then find other switches at their cables.
+    """
+
+    def __init__(self, name, folder, detached=False):
+        super().__init__(name, folder, detached)
+        self.switches = {}              # name => (ports, options)
+        self.cables = []                # (switch, port, netdev, options)
+        self.extra = []
+
+    def add(self, name, ports, options=''):
+        self.switches[name] = (ports, options)
+
+    def join(self, one, port, two, far_port, options=''):
+        """Port port of switch one to port far_port of switch two."""
+        hub = len(self.cables) + 1
+        for end in ((one, port), (two, far_port)):
+            self.cables.append((*end, f'hubport,hubid={hub}', options))
+
+    def cable(self, switch, port, path, options=''):
+        """A cable to whoever connects to a socket."""
+        self.cables.append((switch, port, stream(path, server=True), options))
+
+    def args(self):
+        args = ['-M', 'ib-chassis']
+        for name, (ports, options) in self.switches.items():
+            args += ['-device', f'ib-switch,id={name},ports={ports}{options}']
+        for switch, port, netdev, options in self.cables:
+            end = f'{switch}-p{port}'
+            args += ['-netdev', f'{netdev},id=n-{end}', '-device',
+                     f'ib-port,id={end},bus={switch}.0,port={port},'
+                     f'netdev=n-{end}{options}']
+        return args + self.extra
+
+
 class Guest(Machine):
     """A Debian guest with a connectx3 whose cable is a netdev (-netdev's
     argument without the id), or without one.
@@ -222,6 +262,15 @@ class Guest(Machine):
                      f'{self.hca}']
         return args + self.extra
 
+    def add_hca(self, netdev, hca=''):
+        """One more HCA, hca1 and so on, before the guest starts; in the
+        guest it is mlx4_1 and so on."""
+        n = sum('connectx3' in arg for arg in self.extra) + 1
+        self.extra += ['-netdev', f'{netdev},id=cable{n}',
+                       '-device', f'pcie-root-port,id=rp{n},chassis={n + 1}',
+                       '-device', f'connectx3,id=hca{n},bus=rp{n},'
+                       f'netdev=cable{n}{hca}']
+
     def start(self):
         super().start()
         self.connect()
@@ -262,6 +311,10 @@ class Guest(Machine):
         except AgentError as error:
             raise AgentError(f'guest {self.name}: {error}\n'
                              f'{self.console()[-3000:]}') from error
+
+    def put(self, path, text):
+        """Write a file."""
+        self.agent.put(path, text.encode())
 
     def sh(self, command, timeout=60):
         """Run a shell command that must succeed and return its output."""
