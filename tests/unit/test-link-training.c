@@ -502,6 +502,11 @@ static void test_immediate(void)
     test_cable_attach(c);
     test_cable_run(c, 200 * TEST_MS);
     g_assert_true(test_cable_up(c));
+    for (i = 0; i < 2; i++) {
+        g_assert_cmpint(ib_link_counters(c->end[i].link)->symbol_errors,
+                        ==, 0);
+        g_assert_cmpint(ib_link_counters(c->end[i].link)->frames_late, ==, 0);
+    }
     test_cable_activate(c);
     for (i = 0; i < 5000; i++) {
         g_assert_cmpint(test_send(&c->end[0], i % 4, 2048, i), ==, IB_TX_SENT);

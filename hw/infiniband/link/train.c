@@ -98,6 +98,7 @@ static void ib_train_send(IbLink *link, int64_t now)
 {
     uint8_t ts[IB_TS_BYTES] = { 0 };
     const IbLinkConfig *config = &link->config;
+    uint32_t seq;
 
     ib_field_set(ts, IB_TS_KIND, ib_train_ready(link, now) ? IB_TS2 : IB_TS1);
     ib_field_set(ts, IB_TS_CRC, config->crc);
@@ -111,9 +112,11 @@ static void ib_train_send(IbLink *link, int64_t now)
 
     link->next_training = now + IB_TRAIN_INTERVAL;
     link->training_sent = now;
-    if (ib_frame_send_control(link, link->session, link->peer_session,
-                              link->tx_seq, IB_REC_TRAINING, ts, sizeof(ts))) {
-        link->tx_seq++;
+    /* Answers, and what is sent on them, may come within the call. */
+    seq = link->tx_seq++;
+    if (!ib_frame_send_control(link, link->session, link->peer_session, seq,
+                               IB_REC_TRAINING, ts, sizeof(ts))) {
+        link->tx_seq = seq;
     }
 }
 
