@@ -255,6 +255,16 @@ static void ca_receive(void *opaque, IbPacket *packet)
     }
 }
 
+/* Or is the first part of its way LID-routed (14.2.2)? */
+static bool starts_directed(const uint8_t *smp)
+{
+    uint16_t lid = ib_field_get(smp, IB_SMP_D)
+                   ? ib_field_get(smp, IB_SMP_DR_DLID)
+                   : ib_field_get(smp, IB_SMP_DR_SLID);
+
+    return lid == IB_LID_PERMISSIVE;
+}
+
 void ib_endpoint_send(IbUnit *unit, const IbFabricMad *in)
 {
     IbFabricMad mad = *in;
@@ -265,7 +275,7 @@ void ib_endpoint_send(IbUnit *unit, const IbFabricMad *in)
 
     mad.slid = ib_node_lid(unit->node, port);
     if (ib_field_get(mad.data, IB_MAD_MGMT_CLASS) ==
-        IB_CLASS_SUBN_DIRECTED_ROUTE) {
+        IB_CLASS_SUBN_DIRECTED_ROUTE && starts_directed(mad.data)) {
         smi = ib_smi_process(unit->node, 0, mad.data);
         if (smi.action == IB_SMI_DISCARD) {
             return;
