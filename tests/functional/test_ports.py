@@ -8,6 +8,25 @@ from ibtest.case import FabricCase, each_kernel
 from ibtest.machines import stream
 
 FABRIC = '/sys/class/infiniband/mlx4_0/ports'
+# Of a ConnectX-3 with two ports and firmware 2.33.5100: docs/connectx3.rst.
+REAL = {
+    'max_mr_size': '0xffffffffffffffff', 'page_size_cap': '0xfffffe00',
+    'max_qp': '131000', 'max_qp_wr': '16351', 'max_sge': '32',
+    'max_sge_rd': '30', 'max_cq': '65408', 'max_cqe': '4194303',
+    'max_mr': '524032', 'max_pd': '32764', 'max_qp_rd_atom': '16',
+    'max_ee_rd_atom': '0', 'max_res_rd_atom': '2096000',
+    'max_qp_init_rd_atom': '128', 'max_ee_init_rd_atom': '0',
+    'atomic_cap': 'ATOMIC_HCA', 'max_ee': '0', 'max_rdd': '0', 'max_mw': '0',
+    'max_raw_ipv6_qp': '0', 'max_raw_ethy_qp': '0', 'max_mcast_grp': '8192',
+    'max_mcast_qp_attach': '248', 'max_total_mcast_qp_attach': '2031616',
+    'max_ah': '2147483647', 'max_fmr': '0', 'max_srq': '65472',
+    'max_srq_wr': '16383', 'max_srq_sge': '31', 'local_ca_ack_delay': '15',
+}
+CAPABILITIES = (
+    'BAD_PKEY_CNTR', 'BAD_QKEY_CNTR', 'AUTO_PATH_MIG', 'CHANGE_PHY_PORT',
+    'UD_AV_PORT_ENFORCE', 'PORT_ACTIVE_EVENT', 'SYS_IMAGE_GUID',
+    'RC_RNR_NAK_GEN', 'MEM_WINDOW', 'XRC', 'MEM_MGT_EXTENSIONS',
+    'MEM_WINDOW_TYPE_2B', 'RAW_IP_CSUM')
 
 
 class Ports(FabricCase):
@@ -50,6 +69,15 @@ class Ports(FabricCase):
         for port, near in ((1, 1), (2, 2)):
             self.assertRegex(found, rf'\[{near}\]\s+"H-0002c90000002000"'
                              rf'\[{port}\]')
+
+    def test_1_figures(self):
+        """ibv_devinfo -v as somebody published it for a real one."""
+        out = self.a.sh('ibv_devinfo -v')
+        shown = dict(re.findall(r'^\s*(\w+):[ \t]+(\S+)', out, re.M))
+        for name, value in REAL.items():
+            self.assertEqual(shown.get(name), value, name)
+        for flag in CAPABILITIES:
+            self.assertIn(flag, out)
 
     def pingpong(self, server, client, to):
         waiting = to.agent.start(server, 60)

@@ -10,6 +10,7 @@
 #ifndef TESTS_QTEST_IB_CONNECTX3_DRIVER_H
 #define TESTS_QTEST_IB_CONNECTX3_DRIVER_H
 
+#include <glib/gstdio.h>
 #include "libqtest.h"
 #include "libqos/libqos-pc.h"
 #include "libqos/pci-pc.h"
@@ -302,7 +303,7 @@ static inline void eq_arm(Hca *hca, bool arm)
 static inline void cq_context(Hca *hca, uint8_t *box, uint8_t log_size)
 {
     memset(box, 0, 64);
-    box[0x0c] = log_size;
+    ib_put_be32(box + 0x0c, (uint32_t)log_size << 24 | 128);
     box[0x17] = EQN;
     ib_put_be32(box + 0x1c, 1 * 8);
     ib_put_be64(box + 0x38, hca->records);
@@ -457,6 +458,47 @@ static inline void ud_send(Hca *hca, uint8_t opcode, const char *text,
     ib_put_be32(wqe + 0x40, 1u << 31 | len);
     memcpy(wqe + 0x44, text, len);
     send_post(hca, wqe, sizeof(wqe));
+}
+
+/* ------------------------------------------------------------ migration */
+
+static inline void wait_migrated(QTestState *qts)
+{
+    for (;;) {
+        QDict *reply = qtest_qmp(qts, "{ 'execute': 'query-migrate' }");
+        QDict *info = qdict_get_qdict(reply, "return");
+        g_autofree char *status = g_strdup(qdict_get_try_str(info, "status"));
+
+        qobject_unref(reply);
+        g_assert_cmpstr(status, !=, "failed");
+        if (!g_strcmp0(status, "completed")) {
+            return;
+        }
+        g_usleep(10000);
+    }
+}
+
+/* @to: the same guest in another process; @from stays to be ended. */
+static inline void hca_migrate(Hca *from, Hca *to, const char *more)
+{
+    g_autofree char *dir = g_dir_make_tmp("connectx3-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename(dir, "state", NULL);
+    g_autofree char *uri = g_strdup_printf("file:%s", file);
+
+    qtest_qmp_assert_success(from->qts, "{ 'execute': 'migrate', 'arguments': "
+                             "{ 'uri': %s } }", uri);
+    wait_migrated(from->qts);
+    *to = *from;
+    to->qts = qtest_initf("-M q35 -m 64 -nodefaults -device connectx3,id=hca,"
+                          "addr=4,node-guid=0x%016" PRIx64
+                          " -device pcie-root-port,id=rp0,addr=5 %s"
+                          " -incoming %s", (uint64_t)GUID, more, uri);
+    wait_migrated(to->qts);
+    to->bus = qpci_new_pc(to->qts, NULL);
+    to->dev = qpci_device_find(to->bus, QPCI_DEVFN(4, 0));
+    g_assert_nonnull(to->dev);
+    g_unlink(file);
+    g_rmdir(dir);
 }
 
 #endif

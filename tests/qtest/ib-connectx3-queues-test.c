@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
-#include <glib/gstdio.h>
 #include "ib-connectx3-driver.h"
 
 /* --------------------------------------------------------------- events */
@@ -347,6 +346,24 @@ static void test_bad_keys(void)
     hca_end(&hca);
 }
 
+/* An address of another port than the queue pair's. */
+static void test_bad_port(void)
+{
+    uint8_t wqe[128] = { 0 };
+    Hca hca;
+
+    hca_start(&hca, "-global connectx3.ports=2");
+    ud_start(&hca);
+    wqe[3] = 0x0a;
+    wqe[7] = 5;
+    ib_put_be32(wqe + 0x10, 1u << 31 | 2 << 24 | PD);
+    ib_put_be32(wqe + 0x30, QPN);
+    ib_put_be32(wqe + 0x34, QKEY);
+    send_post(&hca, wqe, sizeof(wqe));
+    expect_error(&hca, 0x02, true);
+    hca_end(&hca);
+}
+
 /* An entry whose place is not in memory any more: the QP fails, not QEMU. */
 static void test_ring_gone(void)
 {
@@ -459,28 +476,8 @@ static void test_qp_states(void)
 
 /* ------------------------------------------------------------ migration */
 
-static void wait_migrated(QTestState *qts)
-{
-    for (;;) {
-        QDict *reply = qtest_qmp(qts, "{ 'execute': 'query-migrate' }");
-        QDict *info = qdict_get_qdict(reply, "return");
-        g_autofree char *status = g_strdup(qdict_get_try_str(info, "status"));
-
-        qobject_unref(reply);
-        g_assert_cmpstr(status, !=, "failed");
-        if (!g_strcmp0(status, "completed")) {
-            return;
-        }
-        g_usleep(10000);
-    }
-}
-
 static void test_migration(void)
 {
-    g_autofree char *dir = g_dir_make_tmp("connectx3-XXXXXX", NULL);
-    g_autofree char *file = g_build_filename(dir, "state", NULL);
-    g_autofree char *uri = g_strdup_printf("file:%s", file);
-    g_autofree char *incoming = g_strdup_printf("-incoming %s", uri);
     uint8_t box[256], eqe[32], cqe[32];
     Hca hca, to;
 
@@ -492,19 +489,7 @@ static void test_migration(void)
     expect_both(&hca, 0x0a, 1, "before", 0);
     recv_post(&hca, 0x7100, 0x200, KEY);            /* and this waits */
     cq_arm(&hca, 2);
-    qtest_qmp_assert_success(hca.qts, "{ 'execute': 'migrate', 'arguments': "
-                             "{ 'uri': %s } }", uri);
-    wait_migrated(hca.qts);
-
-    to = hca;
-    to.qts = qtest_initf("-M q35 -m 64 -nodefaults -device connectx3,id=hca,"
-                         "addr=4,node-guid=0x%016" PRIx64
-                         " -device pcie-root-port,id=rp0,addr=5 %s",
-                         (uint64_t)GUID, incoming);
-    wait_migrated(to.qts);
-    to.bus = qpci_new_pc(to.qts, NULL);
-    to.dev = qpci_device_find(to.bus, QPCI_DEVFN(4, 0));
-    g_assert_nonnull(to.dev);
+    hca_migrate(&hca, &to, "");
     /* BARs are where they were. */
     g_assert_cmphex(reg_read(&to, 0x80698) >> 21 & 1, ==, to.toggle);
     eq_arm(&to, true);
@@ -521,8 +506,6 @@ static void test_migration(void)
     g_assert_cmphex(ib_get_be32(box + 8 + 0x78), ==, 0x777 + 2);
     hca_end(&to);
     hca_end(&hca);
-    g_unlink(file);
-    g_rmdir(dir);
 }
 
 int main(int argc, char **argv)
@@ -536,6 +519,7 @@ int main(int argc, char **argv)
     qtest_add_func("/connectx3/ud/no-receive", test_ud_no_receive);
     qtest_add_func("/connectx3/ud/bad-send", test_ud_bad_send);
     qtest_add_func("/connectx3/ud/bad-keys", test_bad_keys);
+    qtest_add_func("/connectx3/ud/port", test_bad_port);
     qtest_add_func("/connectx3/ring-gone", test_ring_gone);
     qtest_add_func("/connectx3/cq-overrun", test_cq_overrun);
     qtest_add_func("/connectx3/cq-resize", test_cq_resize);

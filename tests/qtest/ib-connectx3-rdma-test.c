@@ -341,6 +341,66 @@ static void test_xrc_numbers(void)
     hca_end(&hca);
 }
 
+/*
+ * Two ports, an XRC target, a path that is armed, an event that moderation
+ * holds back: all of it is there in another process.
+ */
+static void test_saved(void)
+{
+    uint8_t box[256] = { 0 }, cqe[32], eqe[32];
+    Rc ini, tgt, a, b;
+    Srq srq;
+    Hca hca, to;
+
+    rc_start(&hca, "-global connectx3.ports=2");
+    rc_make(&ini, &hca, 0x41, 0x42 | XRC_TARGET, 6, 0, PD);
+    rc_make(&tgt, &hca, 0x42 | XRC_TARGET, 0x41, 6, XRCD, PD + 2);
+    rc_make(&a, &hca, 0x45, 0x46, 0, 0, PD);
+    rc_make(&b, &hca, 0x46, 0x45, 0, 0, PD);
+    g_assert_cmphex(srq_make(&hca, &srq, XRCD, CQN, PD), ==, ST_OK);
+    srq_post(&hca, &srq, 0x7800, 64, KEY);
+    srq_post(&hca, &srq, 0x7800, 64, KEY);
+    alternate_set(&a, 1);
+    alternate_set(&b, 1);
+    rc_put_rdma(&a, OP_WRITE, SIGNALED, 0x7000, 4, KEY, 0x7900, KEY);
+    rc_ring(&a);
+    expect_wc(&hca, a.qpn, true, WC_OK);
+    rc_put_send(&ini, OP_SEND, SIGNALED | SRQN << 8, 0x7000, 4, KEY, 0);
+    rc_ring(&ini);
+    expect_wc(&hca, tgt.qpn, false, WC_OK);
+    expect_wc(&hca, ini.qpn, true, WC_OK);
+    while (eq_next(&hca, eqe)) {
+        continue;
+    }
+    ib_put_be16(box + 0x10, 0xffff);        /* microseconds */
+    ib_put_be16(box + 0x12, 1000);
+    g_assert_cmphex(cmd_in(&hca, MODIFY_CQ, 1, CQN, box, 64), ==, ST_OK);
+    cq_arm(&hca, 2);
+    rc_put_rdma(&a, OP_WRITE, SIGNALED, 0x7000, 4, KEY, 0x7900, KEY);
+    rc_ring(&a);
+    expect_wc(&hca, a.qpn, true, WC_OK);
+
+    hca_migrate(&hca, &to, "-global connectx3.ports=2");
+    ini.hca = tgt.hca = a.hca = b.hca = &to;
+    while (!eq_next(&to, eqe)) {
+        g_usleep(1000);
+    }
+    g_assert_cmphex(eqe[1], ==, 0);
+    g_assert_cmphex(ib_get_be32(eqe + 4), ==, CQN);
+    g_assert_cmpuint(query_state(&a, box), ==, 0);
+    g_assert_cmphex(rc_modify(&a, RTS2RTS_QP, 1 << 10), ==, ST_OK);
+    expect_event(&to, 0x01, a.qpn);
+    rc_put_send(&ini, OP_SEND, SIGNALED | SRQN << 8, 0x7000, 4, KEY, 0);
+    rc_ring(&ini);
+    g_assert_true(cq_next(&to, cqe));
+    g_assert_cmphex(ib_get_be32(cqe) & 0xffffff, ==, tgt.qpn);
+    g_assert_cmphex(ib_get_be32(cqe + 8) & 0xffffff, ==, SRQN);
+    g_assert_cmpuint(ib_get_be16(cqe + 0x18), ==, 1);
+    expect_wc(&to, ini.qpn, true, WC_OK);
+    hca_end(&to);
+    hca_end(&hca);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -350,5 +410,6 @@ int main(int argc, char **argv)
     qtest_add_func("/connectx3/xrc/messages", test_xrc);
     qtest_add_func("/connectx3/xrc/domain", test_xrc_domain);
     qtest_add_func("/connectx3/xrc/numbers", test_xrc_numbers);
+    qtest_add_func("/connectx3/xrc/saved", test_saved);
     return g_test_run();
 }

@@ -90,6 +90,22 @@ static uint64_t mlx4_uar_read(void *opaque, hwaddr addr, unsigned size)
     return 0;
 }
 
+/*
+ * An entry written to the adapter.  It is in its queue, too, before it comes
+ * here: its first 8 bytes do as a doorbell, and the rest is not needed.
+ */
+static void mlx4_blueflame(Mlx4State *s, uint32_t page, uint32_t offset,
+                           const uint8_t *bytes, unsigned size)
+{
+    uint32_t at = offset % MLX4_BF_BUFFER;
+
+    if (at == 0 && size == 8) {
+        mlx4_qp_doorbell(s, ib_field_get(bytes + 4, MLX4_DB_SEND_QPN), page);
+    } else if (at == 4 && size == 4) {
+        mlx4_qp_doorbell(s, ib_field_get(bytes, MLX4_DB_SEND_QPN), page);
+    }
+}
+
 static void mlx4_uar_write(void *opaque, hwaddr addr, uint64_t value,
                            unsigned size)
 {
@@ -104,16 +120,18 @@ static void mlx4_uar_write(void *opaque, hwaddr addr, uint64_t value,
     ib_put_be64(bytes, size == 8 ? value : value << 32);
     if (!s->running) {
         mlx4_guest_error("doorbell 0x%" HWADDR_PRIx " before INIT_HCA", addr);
+    } else if (page >= mlx4_uar_pages(s)) {
+        mlx4_blueflame(s, page - mlx4_uar_pages(s), offset, bytes, size);
     } else if (offset == MLX4_UAR_SEND && size == 4) {
-        mlx4_qp_doorbell(s, ib_field_get(bytes, MLX4_DB_SEND_QPN));
+        mlx4_qp_doorbell(s, ib_field_get(bytes, MLX4_DB_SEND_QPN), page);
     } else if (offset == MLX4_UAR_CQ_ARM && size == 8) {
-        mlx4_cq_doorbell(s, bytes);
+        mlx4_cq_doorbell(s, bytes, page);
     } else if (offset == MLX4_UAR_CQ_ARM) {
         s->cq_arm_high = value;   /* a 32-bit host writes it in two */
     } else if (offset == MLX4_UAR_CQ_ARM + 4) {
         ib_put_be32(bytes, s->cq_arm_high);
         ib_put_be32(bytes + 4, value);
-        mlx4_cq_doorbell(s, bytes);
+        mlx4_cq_doorbell(s, bytes, page);
     } else if (page < MLX4_UAR_EQ_PAGES && offset >= MLX4_UAR_EQ &&
                offset < MLX4_UAR_EQ + 4 * 8 && offset % 8 == 0 && size == 4) {
         mlx4_eq_doorbell(s, page * 4 + (offset - MLX4_UAR_EQ) / 8, bytes);

@@ -45,6 +45,14 @@ static void mlx4_work(void *opaque)
     }
 }
 
+static void mlx4_cq_timer(void *opaque)
+{
+    Mlx4State *s = opaque;
+
+    mlx4_cq_release(s);
+    mlx4_irq_flush(s);
+}
+
 static void mlx4_timer(void *opaque)
 {
     Mlx4State *s = opaque;
@@ -158,6 +166,7 @@ static void mlx4_exit(PCIDevice *pdev)
     s->hca = NULL;
     timer_free(s->timer);
     timer_free(s->work_timer);
+    timer_free(s->cq_timer);
     g_hash_table_destroy(s->icm);
     g_free(s->qps);
     g_free(s->cqs);
@@ -191,6 +200,7 @@ static void mlx4_realize(PCIDevice *pdev, Error **errp)
     }
 
     QTAILQ_INIT(&s->err_qps);
+    QTAILQ_INIT(&s->held_cqs);
     s->qps = g_new0(Mlx4Qp *, 1 << MLX4_LOG_QPS);
     s->cqs = g_new0(Mlx4Cq *, 1 << MLX4_LOG_CQS);
     s->srqs = g_new0(Mlx4Srq *, 1 << MLX4_LOG_SRQS);
@@ -198,6 +208,7 @@ static void mlx4_realize(PCIDevice *pdev, Error **errp)
     mlx4_icm_init(s);
     s->timer = timer_new_ns(QEMU_CLOCK_REALTIME, mlx4_timer, s);
     s->work_timer = timer_new_ns(QEMU_CLOCK_REALTIME, mlx4_work, s);
+    s->cq_timer = timer_new_ns(QEMU_CLOCK_REALTIME, mlx4_cq_timer, s);
     s->hca = ib_hca_new(&s->config, &mlx4_engine_ops, s);
 
     /* Without a netdev its cage is empty too, until an ib-port comes. */
@@ -300,6 +311,7 @@ static void mlx4_get_discards(Object *obj, Visitor *v, const char *name,
 static IbProperty mlx4_properties[] = {
     DEFINE_PROP_NETDEV("netdev", Mlx4State, cable.conf.peers),
     DEFINE_PROP_UINT8("ports", Mlx4State, ports, 1),
+    DEFINE_PROP_BOOL("blueflame", Mlx4State, blueflame, false),
     DEFINE_PROP_STRING("description", Mlx4State, description),
     DEFINE_IB_LINK_PROPERTIES(Mlx4State, link),
     IB_PROP_END
@@ -327,6 +339,9 @@ static void mlx4_class_init(ObjectClass *oc, IbClassData *data)
         "those of ports without");
     object_class_property_set_description(
         oc, "ports", "ports, 1 or 2 (default: 1)");
+    object_class_property_set_description(
+        oc, "blueflame", "let drivers write small entries to the adapter; in "
+        "a virtual machine that is slower than a doorbell");
     object_class_property_set_description(
         oc, "description", "NodeDescription until a driver sets its own, at "
         "most 64 bytes");

@@ -64,17 +64,38 @@ static bool mlx4_cq_has_news(const Mlx4Cq *cq, uint32_t ci, uint8_t arm)
     return ahead != 0 && ahead <= cq->size;
 }
 
+static void mlx4_cq_unhold(Mlx4State *s, Mlx4Cq *cq)
+{
+    if (cq->held) {
+        cq->held = 0;
+        QTAILQ_REMOVE(&s->held_cqs, cq, held_link);
+    }
+}
+
+void mlx4_cq_hold(Mlx4State *s, Mlx4Cq *cq, int64_t ns)
+{
+    if (!cq->held++) {
+        QTAILQ_INSERT_TAIL(&s->held_cqs, cq, held_link);
+    }
+    cq->due = ib_cable_now() + ns;
+    if (!timer_pending(s->cq_timer) ||
+        cq->due < timer_expire_time_ns(s->cq_timer)) {
+        timer_mod_ns(s->cq_timer, cq->due);
+    }
+}
+
 static void mlx4_cq_event(Mlx4State *s, Mlx4Cq *cq)
 {
     uint8_t eqe[MLX4_EQE_BYTES] = { };
 
+    mlx4_cq_unhold(s, cq);
     cq->arm = 0;
     ib_field_set(eqe, MLX4_EQE_TYPE, MLX4_EVENT_COMP);
     ib_field_set(eqe, MLX4_EQE_NUMBER, cq->cqn);
     mlx4_eq_post(s, ib_field_get(cq->ctx, MLX4_CQC_EQN), eqe);
 }
 
-void mlx4_cq_doorbell(Mlx4State *s, const uint8_t *value)
+void mlx4_cq_doorbell(Mlx4State *s, const uint8_t *value, uint32_t page)
 {
     uint32_t cqn = ib_field_get(value, MLX4_DB_CQ_CQN);
     uint32_t ci = ib_field_get(value, MLX4_DB_CQ_CI);
@@ -86,12 +107,50 @@ void mlx4_cq_doorbell(Mlx4State *s, const uint8_t *value)
         mlx4_guest_error("doorbell of CQ 0x%x, command %u", cqn, arm);
         return;
     }
+    if (page != ib_field_get(cq->ctx, MLX4_CQC_USR_PAGE)) {
+        mlx4_guest_error("doorbell of CQ 0x%x on page %u, not its own", cqn,
+                         page);
+        return;
+    }
     /* Whoever waits for a flush sleeps on its CQ. */
     mlx4_qp_flush_posted(s, cqn);
     if (mlx4_cq_has_news(cq, ci, arm)) {
         mlx4_cq_event(s, cq);
     } else {
         cq->arm = arm;
+    }
+}
+
+/*
+ * Moderation: an event once so many completions have come, or so many
+ * microseconds after the last one.
+ */
+static void mlx4_cq_news(Mlx4State *s, Mlx4Cq *cq)
+{
+    uint32_t count = ib_field_get(cq->ctx, MLX4_CQC_MAX_COUNT);
+    uint32_t period = ib_field_get(cq->ctx, MLX4_CQC_PERIOD);
+
+    if (!period || cq->held + 1u >= count) {
+        mlx4_cq_event(s, cq);
+    } else {
+        mlx4_cq_hold(s, cq, period * INT64_C(1000));
+    }
+}
+
+void mlx4_cq_release(Mlx4State *s)
+{
+    int64_t now = ib_cable_now(), next = INT64_MAX;
+    Mlx4Cq *cq, *after;
+
+    QTAILQ_FOREACH_SAFE(cq, &s->held_cqs, held_link, after) {
+        if (cq->due <= now) {
+            mlx4_cq_event(s, cq);
+        } else {
+            next = MIN(next, cq->due);
+        }
+    }
+    if (next != INT64_MAX) {
+        timer_mod_ns(s->cq_timer, next);
     }
 }
 
@@ -136,7 +195,7 @@ static void mlx4_cq_put(Mlx4State *s, Mlx4Cq *cq, uint8_t *cqe,
     }
     if (cq->arm == MLX4_DB_CQ_ANY ||
         (cq->arm == MLX4_DB_CQ_SOLICITED && solicited)) {
-        mlx4_cq_event(s, cq);
+        mlx4_cq_news(s, cq);
     }
 }
 
@@ -275,6 +334,7 @@ Mlx4Status mlx4_cq_new(Mlx4State *s, uint32_t cqn, const uint8_t *ctx)
 
 static void mlx4_cq_free(Mlx4State *s, Mlx4Cq *cq)
 {
+    mlx4_cq_unhold(s, cq);
     s->cqs[cq->cqn] = NULL;
     g_free(cq);
 }
@@ -364,10 +424,6 @@ Mlx4Status mlx4_cmd_modify_cq(Mlx4State *s, Mlx4Cmd *cmd)
     case 0:
         return mlx4_cq_resize(s, cq, cmd->in);
     case 1:
-        /*
-         * Moderation is taken and has no effect: events are at most one a
-         * batch as it is.
-         */
         ib_field_set(cq->ctx, MLX4_CQC_MAX_COUNT,
                      ib_field_get(cmd->in, MLX4_CQC_MAX_COUNT));
         ib_field_set(cq->ctx, MLX4_CQC_PERIOD,
@@ -384,7 +440,9 @@ void mlx4_cq_reset(Mlx4State *s)
     uint32_t i;
 
     for (i = 0; i < 1u << MLX4_LOG_CQS; i++) {
-        g_free(s->cqs[i]);
-        s->cqs[i] = NULL;
+        if (s->cqs[i]) {
+            mlx4_cq_free(s, s->cqs[i]);
+        }
     }
+    timer_del(s->cq_timer);
 }

@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
  * Only what the adapter does is advertised.  Not advertised, among others:
- * Ethernet, SR-IOV, checksum and segmentation offload, RSS, BlueFlame,
- * timestamps, flow steering, 64-byte CQEs and EQEs, port management events.
+ * Ethernet, SR-IOV, checksum and segmentation offload, RSS, timestamps, flow
+ * steering, 64-byte CQEs and EQEs, port management events.
  */
 #include "mlx4.h"
 
@@ -28,7 +28,11 @@ enum {
     CAP_WIN_TYPE_2 = 1 << 9, CAP_FAST_REG = 1 << 11,
 };
 
-/* QUERY_DEV_CAP: all that is not 0.  LOG: log2; HI: in the high nibble. */
+/*
+ * QUERY_DEV_CAP: all that is not 0.  LOG: log2; HI: in the high nibble.  What
+ * is reserved is so that a driver comes to the numbers that it has with a real
+ * adapter (docs/connectx3.rst).
+ */
 static const struct {
     uint16_t offset;
     uint8_t bytes;
@@ -47,8 +51,8 @@ static const struct {
     { 0x1d, 1, MLX4_LOG_MPTS, "log memory keys" },
     { 0x1e, 1, 0, "log reserved EQs" },
     { 0x1f, 1, MLX4_LOG_EQS, "log EQs" },
-    { 0x22, 1, 4, "log reserved memory keys" },
-    { 0x29, 1, MLX4_LOG_RD_ATOMIC, "log RDMA reads as requester" },
+    { 0x22, 1, 8, "log reserved memory keys" },
+    { 0x29, 1, MLX4_LOG_RD_REQUESTS, "log RDMA reads as requester" },
     { 0x2b, 1, MLX4_LOG_RD_ATOMIC, "log RDMA reads as responder" },
     { 0x35, 1, 15, "local CA ACK delay" },
     { 0x38, 1, 30, "log largest message" },
@@ -57,14 +61,14 @@ static const struct {
       CAP_BAD_PKEY_COUNTER | CAP_BAD_QKEY_COUNTER | CAP_MEM_WINDOW | CAP_APM |
       CAP_ATOMIC | CAP_UD_AV_PORT | CAP_UD_MULTICAST,
       "flags" },
-    { 0x49, 1, MLX4_UAR_LOG_BYTES - 20, "log UAR space in MiB" },
-    { 0x4b, 1, 12, "log smallest page" },
+    { 0x4b, 1, MLX4_LOG_MIN_PAGE, "log smallest page" },
     { 0x51, 1, 62, "data segments of a send entry" },
     { 0x52, 2, 1008, "bytes of a send entry" },
     { 0x55, 1, 32, "data segments of a receive entry" },
     { 0x56, 2, 512, "bytes of a receive entry" },
     { 0x61, 1, 8, "log QPs of a multicast group" },
     { 0x63, 1, MLX4_LOG_MCGS, "log multicast groups" },
+    { 0x64, 1, 4 << 4, "reserved PDs, high nibble" },
     { 0x65, 1, 15, "log PDs" },
     { 0x67, 1, MLX4_LOG_XRCDS, "log XRC domains" },
     /* What an entry takes in ICM: the driver lends that much. */
@@ -104,6 +108,12 @@ Mlx4Status mlx4_cmd_query_dev_cap(Mlx4State *s, Mlx4Cmd *cmd)
         }
     }
     cmd->out[0x37] = mlx4_num_ports(s);
+    cmd->out[0x49] = MLX4_UAR_LOG_BYTES - s->blueflame - 20;
+    if (s->blueflame) {
+        cmd->out[0x4c] = 0x80;
+        cmd->out[0x4d] = MLX4_BF_LOG_BYTES;
+        cmd->out[0x4e] = MLX4_BF_LOG_REGISTERS;
+    }
     return MLX4_STAT_OK;
 }
 

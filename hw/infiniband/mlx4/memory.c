@@ -33,7 +33,7 @@ static const Mlx4Mpt *mlx4_mem_find(Mlx4State *s, Mlx4Qp *qp, uint32_t key,
         mpt = mlx4_mw_region(s, qp, &window, at, len, &why);
     }
     if (!why && !mpt->physical &&
-        (mpt->page_shift < 12 || mpt->page_shift > 40)) {
+        (mpt->page_shift < MLX4_LOG_MIN_PAGE || mpt->page_shift > 40)) {
         why = "its page size is none";
     }
     if (why) {

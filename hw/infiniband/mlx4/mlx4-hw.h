@@ -41,6 +41,14 @@
 #define MLX4_UAR_SEND             0x14
 #define MLX4_UAR_CQ_ARM           0x20
 #define MLX4_UAR_EQ               0x800       /* 4 of 8 bytes a page */
+/*
+ * With BlueFlame half of the pages are for it, each that of a page of the
+ * other half.  A page has registers of two buffers each, that take turns; an
+ * entry is written to a buffer, and its second dword has the QPN.
+ */
+#define MLX4_BF_LOG_BYTES         9           /* of a register */
+#define MLX4_BF_LOG_REGISTERS     3           /* of a page */
+#define MLX4_BF_BUFFER            (1 << (MLX4_BF_LOG_BYTES - 1))
 
 /* The doorbells themselves: dwords as read big-endian */
 #define MLX4_DB_SEND_QPN          IB_FIELD32(0, 31, 8)

@@ -54,7 +54,9 @@ OBJECT_DECLARE_SIMPLE_TYPE(Mlx4State, CONNECTX3)
 #define MLX4_LOG_GIDS      3
 #define MLX4_LOG_PKEYS     5
 #define MLX4_MAX_WQE       2048       /* what a context's stride can say */
-#define MLX4_LOG_RD_ATOMIC 4
+#define MLX4_LOG_RD_ATOMIC 4          /* of a responder */
+#define MLX4_LOG_RD_REQUESTS 7        /* of a requester */
+#define MLX4_LOG_MIN_PAGE  9          /* of a memory region */
 
 /* Pages of ICM that a driver may lend: 4 GiB in all. */
 #define MLX4_ICM_MAX_PAGES (1 << 20)
@@ -86,6 +88,9 @@ typedef struct Mlx4Cq {
     uint32_t solicited_pi;        /* one past the last solicited or failed */
     uint8_t arm;                  /* MLX4_DB_CQ_*, 0 = not armed */
     bool failed;                  /* overrun or fault: takes no more */
+    uint16_t held;                /* completions that moderation holds back */
+    int64_t due;                  /* ... no longer than this */
+    QTAILQ_ENTRY(Mlx4Cq) held_link;
 } Mlx4Cq;
 
 typedef struct Mlx4Srq {
@@ -144,6 +149,7 @@ struct Mlx4State {
     IbGuid node_guid, port_guid, system_guid;
     char *description;
     uint8_t ports;
+    bool blueflame;
     IbLinkProps link;
 
     IbHca *hca;
@@ -151,6 +157,7 @@ struct Mlx4State {
     IbCable *cables[IB_HCA_MAX_PORTS + 1];
     QEMUTimer *timer;             /* the engine's */
     QEMUTimer *work_timer;        /* flush of QPs in ERR, failed CQs */
+    QEMUTimer *cq_timer;          /* events that moderation holds back */
     uint64_t irq_pending;         /* MSI-X vectors to raise at batch end */
     bool notifying;               /* an MSI-X message is being written */
     bool traced;
@@ -185,6 +192,7 @@ struct Mlx4State {
     Mlx4Qp **qps;
     uint8_t **mcgs;
     QTAILQ_HEAD(, Mlx4Qp) err_qps;
+    QTAILQ_HEAD(, Mlx4Cq) held_cqs;
 
     /* The send entry last parsed: inline data points here until the next. */
     uint8_t wqe[MLX4_MAX_WQE];
@@ -216,6 +224,12 @@ void mlx4_work_soon(Mlx4State *s);
 /* --------------------------------------------------------------------- bar */
 
 void mlx4_bars_init(Mlx4State *s);
+
+/* Pages of doorbells that a driver may give to processes. */
+static inline uint32_t mlx4_uar_pages(const Mlx4State *s)
+{
+    return (1 << MLX4_UAR_LOG_BYTES >> s->blueflame) / MLX4_UAR_PAGE;
+}
 
 /* --------------------------------------------------------------------- cmd */
 
@@ -365,10 +379,15 @@ Mlx4CmdHandler mlx4_cmd_sw2hw_cq, mlx4_cmd_hw2sw_cq, mlx4_cmd_modify_cq;
 Mlx4Cq *mlx4_cq_find(Mlx4State *s, uint32_t cqn);
 Mlx4Status mlx4_cq_new(Mlx4State *s, uint32_t cqn, const uint8_t *ctx);
 void mlx4_cq_reset(Mlx4State *s);
-void mlx4_cq_doorbell(Mlx4State *s, const uint8_t *value);
+/* @page: of doorbells, on which it was rung. */
+void mlx4_cq_doorbell(Mlx4State *s, const uint8_t *value, uint32_t page);
 void mlx4_cq_complete(Mlx4State *s, Mlx4Qp *qp, const IbCompletion *wc);
 /* QPs of CQs that failed since go to ERR. */
 void mlx4_cq_work(Mlx4State *s);
+/* Events whose time has come: for cq_timer. */
+void mlx4_cq_release(Mlx4State *s);
+/* Hold @cq's event back for no longer than from now on. */
+void mlx4_cq_hold(Mlx4State *s, Mlx4Cq *cq, int64_t ns);
 
 /* ---------------------------------------------------------------------- qp */
 
@@ -380,7 +399,7 @@ Mlx4Status mlx4_qp_new(Mlx4State *s, uint32_t qpn, const uint8_t *ctx);
 void mlx4_qp_free(Mlx4Qp *qp);
 void mlx4_qp_reset_all(Mlx4State *s);
 void mlx4_qp_bind_special(Mlx4State *s, Mlx4Qp *qp, bool bind);
-void mlx4_qp_doorbell(Mlx4State *s, uint32_t qpn);
+void mlx4_qp_doorbell(Mlx4State *s, uint32_t qpn, uint32_t page);
 /* The engine moved it; keeps the list of QPs to be flushed. */
 void mlx4_qp_state_moved(Mlx4Qp *qp, IbQpState state);
 /* Ask QPs in ERR for work posted since; all, or those of one CQ. */

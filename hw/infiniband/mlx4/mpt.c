@@ -252,7 +252,7 @@ static IbWcStatus mlx4_fast_register(Mlx4State *s, Mlx4Qp *qp,
                          qp->qpn, key);
         return IB_WC_MW_BIND_ERR;
     }
-    if (log_page < 12 || log_page > 31 || length > UINT32_MAX) {
+    if (log_page < MLX4_LOG_MIN_PAGE || log_page > 31 || length > UINT32_MAX) {
         mlx4_guest_error("fast registration with pages of 2^%u, 0x%" PRIx64
                          " bytes", log_page, length);
         return IB_WC_MW_BIND_ERR;

@@ -298,13 +298,18 @@ void mlx4_qp_flush_posted(Mlx4State *s, uint32_t cqn)
     }
 }
 
-void mlx4_qp_doorbell(Mlx4State *s, uint32_t qpn)
+void mlx4_qp_doorbell(Mlx4State *s, uint32_t qpn, uint32_t page)
 {
     Mlx4Qp *qp = mlx4_qp_find(s, qpn);
 
     trace_mlx4_send_doorbell(qpn);
     if (!qp) {
         mlx4_guest_error("send doorbell of QP 0x%x, which is not there", qpn);
+        return;
+    }
+    if (page != ib_field_get(qp->ctx, MLX4_QPC_USR_PAGE)) {
+        mlx4_guest_error("send doorbell of QP 0x%x on page %u, not its own",
+                         qpn, page);
         return;
     }
     ib_qp_post_send(qp->ib);

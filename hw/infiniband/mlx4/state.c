@@ -11,6 +11,8 @@
 #include "qemu/error-report.h"
 
 #define MLX4_STATE_VERSION  1
+/* Above how a CQ is armed: its event is held back. */
+#define MLX4_CQ_HELD        0x80
 
 static void mlx4_save_bool(IbStateWriter *w, bool value)
 {
@@ -147,13 +149,13 @@ static void mlx4_save_cq(Mlx4State *s, uint32_t n, IbStateWriter *w)
     ib_state_put32(w, cq->pi);
     ib_state_put32(w, cq->ci);
     ib_state_put32(w, cq->solicited_pi);
-    ib_state_put8(w, cq->arm);
+    ib_state_put8(w, cq->arm | (cq->held ? MLX4_CQ_HELD : 0));
     mlx4_save_bool(w, cq->failed);
 }
 
 static bool mlx4_load_cq(Mlx4State *s, uint32_t n, IbStateReader *r)
 {
-    uint8_t ctx[MLX4_CQC_BYTES];
+    uint8_t ctx[MLX4_CQC_BYTES], arm;
 
     ib_state_get_bytes(r, ctx, sizeof(ctx));
     if (!ib_state_ok(r) || mlx4_cq_new(s, n, ctx) != MLX4_STAT_OK) {
@@ -162,8 +164,12 @@ static bool mlx4_load_cq(Mlx4State *s, uint32_t n, IbStateReader *r)
     s->cqs[n]->pi = ib_state_get32(r);
     s->cqs[n]->ci = ib_state_get32(r);
     s->cqs[n]->solicited_pi = ib_state_get32(r);
-    s->cqs[n]->arm = ib_state_get8(r);
+    arm = ib_state_get8(r);
+    s->cqs[n]->arm = arm & ~MLX4_CQ_HELD;
     s->cqs[n]->failed = ib_state_get8(r);
+    if (arm & MLX4_CQ_HELD) {
+        mlx4_cq_hold(s, s->cqs[n], 0);
+    }
     return true;
 }
 
