@@ -209,11 +209,15 @@ static void cmd_status(Command *c)
         switches += t->nodes[i].type == IB_NODE_TYPE_SWITCH;
         away += !ib_fabric_node(c->fabric, i);
         for (p = 1; p <= t->nodes[i].num_ports; p++) {
+            const IbTopologyPort *port = &t->nodes[i].ports[p];
             unsigned state = ib_link_state(ib_fabric_link(c->fabric, i, p));
+            unsigned ends;
 
-            if (t->nodes[i].ports[p].cabled) {
-                up += state > IB_PORT_DOWN;
-                active += state == IB_PORT_ACTIVE;
+            if (port->cabled) {
+                /* Of a cable out of the fabric one end is here. */
+                ends = ib_fabric_node(c->fabric, port->peer) ? 1 : 2;
+                up += state > IB_PORT_DOWN ? ends : 0;
+                active += state == IB_PORT_ACTIVE ? ends : 0;
             }
         }
     }
