@@ -12,6 +12,8 @@
     monitor   QMP with its processes
     live      its ports: states, counters, and what can be done to them
     top       counters as they run
+    export    the same on several hosts: scripts, libvirt domains
+    certs     certificates for cables over TLS
     commands  the commands on a fabric that is up
     cli       the command line
 """

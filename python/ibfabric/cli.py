@@ -5,8 +5,10 @@ import argparse
 import os
 import sys
 
-from . import (Failure, commands as running, generate, graph, state, topology,
-               up, vms)
+from ibtest import paths
+
+from . import (Failure, certs, commands as running, export, generate, graph,
+               state, topology, up, vms)
 from .live import Live
 
 GENERATE_EPILOG = """\
@@ -170,13 +172,18 @@ def add_up(commands):
     parser.set_defaults(run=run_up)
 
 
-def run_up(args):
-    found = topology.read(args.file)
+def choose_vms(args, found):
+    """The Vms of --vm, --vms and --kernel."""
     settings = []
     if args.vms:
         settings = vms.from_yaml(args.vms, vms.load_yaml(args.vms))
     common = {'kernel': args.kernel} if args.kernel else {}
-    chosen = vms.choose(found, args.vm, settings, common)
+    return vms.choose(found, args.vm, settings, common)
+
+
+def run_up(args):
+    found = topology.read(args.file)
+    chosen = choose_vms(args, found)
     run = state.Run(args.name)
     screen = up.Screen()
     up.up(run, found, chosen, args.file, screen)
@@ -205,6 +212,64 @@ def run_down(args):
     print(f'fabric "{run.name}" is down' +
           (f': ended {", ".join(ended)}' if ended else
            ': it had crashed, and left nothing but files'))
+    return 0
+
+
+# ---- export ----------------------------------------------------------------
+
+EXPORT_EPILOG = """\
+A group is a host: a process with its switches, and its VMs.
+  export net -o lab --vm Hca1 --vm Hca2 \\
+      --group a@192.0.2.1=Switch1,Hca1 --group b@192.0.2.2=Switch2,Hca2 \\
+      --tls /etc/pki/ibfabric --make-certs certs
+Copy what certs has (but ca-key.pem) to /etc/pki/ibfabric of both hosts.
+"""
+
+
+def add_export(commands):
+    parser = commands.add_parser(
+        'export', help='command lines and libvirt domains for several hosts',
+        epilog=EXPORT_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('file', metavar='FILE', help='a topology')
+    parser.add_argument('-o', '--output', required=True, metavar='FOLDER')
+    parser.add_argument('--vm', action='append', default=[],
+                        metavar='NODE[:PORT]')
+    parser.add_argument('--vms', metavar='YAML')
+    parser.add_argument('--kernel')
+    parser.add_argument('--group', action='append', default=[],
+                        metavar='NAME@HOST=NODE,...', help='may be repeated; '
+                        'without one all is on this host')
+    parser.add_argument('--port-base', type=int, default=18500, metavar='N',
+                        help='TCP ports of cables count from here')
+    parser.add_argument('--tls', metavar='FOLDER', help='cables speak TLS; '
+                        'where certificates are on the hosts')
+    parser.add_argument('--make-certs', metavar='FOLDER',
+                        help='make certificates here')
+    parser.add_argument('--emulator', metavar='PATH',
+                        help='QEMU on the hosts')
+    parser.set_defaults(run=run_export)
+
+
+def run_export(args):
+    found = topology.read(args.file)
+    chosen = choose_vms(args, found)
+    tls = os.path.abspath(args.tls) if args.tls else None
+    processes = export.plan(found, chosen, args.group, args.port_base, tls)
+    images = {}
+    for vm in chosen:
+        try:
+            images[vm.kernel] = paths.image(vm.kernel)
+        except paths.Missing:
+            print(f'note: no guest image with kernel {vm.kernel}: {vm.name} '
+                  'gets no disk', file=sys.stderr)
+    if args.make_certs:
+        certs.make(args.make_certs, [process.group.host
+                                     for process in processes])
+    export.write(processes, args.output, args.emulator or str(paths.QEMU),
+                 images)
+    with open(os.path.join(args.output, 'README'), encoding='utf-8') as file:
+        print(file.read(), end='')
     return 0
 
 
@@ -270,7 +335,7 @@ def parser():
     commands = made.add_subparsers(dest='command', required=True,
                                    metavar='COMMAND')
     for add in (add_generate, add_graph, add_up, add_down,
-                add_running):
+                add_running, add_export):
         add(commands)
     return made
 

@@ -29,4 +29,5 @@ class Core(machines.Machine):
         def outside(_node, _port, peer, peer_port):
             vm = self.vms.get((peer, peer_port))
             return vm and machines.stream(self.cable(vm), server=True)
-        return layout.chassis(self.topology.switches(), outside)
+        return ['-M', 'ib-chassis', *layout.switches(
+            self.topology.switches(), outside)]

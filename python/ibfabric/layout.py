@@ -18,26 +18,27 @@ def cage(node, port):
     return f's{node.index}-p{port}'
 
 
-def switch_device(node, options=''):
+def switch_device(node, driver='ib-switch'):
     """-device's argument for a switch of the topology."""
-    return (f'ib-switch,id=s{node.index},ports={node.num_ports},'
+    return (f'{driver},id=s{node.index},ports={node.num_ports},'
             f'node-guid={node.guid:#x},system-guid={node.system_guid:#x},'
-            f'description={option(node.name[:64])}{options}')
+            f'description={option(node.name[:64])}')
 
 
-def chassis(switches, netdev, options=''):
-    """The arguments of one process that has these switches.
+def switches(nodes, netdev, driver='ib-switch'):
+    """The arguments of one process that has these switches; its machine has
+    a bus for the driver: -M ib-chassis for ib-switch.
 
     Cables between two of them stay inside; for any other one
     netdev(node, port, peer, peer_port) gives -netdev's argument without the
     id, or None if nothing is at its other end.
     """
-    args = ['-M', 'ib-chassis']
-    inside = set(switches)
-    for node in switches:
-        args += ['-device', switch_device(node, options)]
+    args = []
+    inside = set(nodes)
+    for node in nodes:
+        args += ['-device', switch_device(node, driver)]
     hub = 0
-    for node in switches:
+    for node in nodes:
         for port, (peer, peer_port) in sorted(node.ports.items()):
             if peer in inside and peer.kind == SWITCH:
                 if (node.index, port) > (peer.index, peer_port):

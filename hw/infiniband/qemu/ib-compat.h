@@ -49,6 +49,13 @@ typedef void IbClassData;
 typedef InterfaceInfo IbInterfaceInfo;
 #endif
 
+/* What a device has of a character device was renamed. */
+#if IB_QEMU_AT_LEAST(10, 2)
+#define IbChr CharFrontend
+#else
+#define IbChr CharBackend
+#endif
+
 /* Reset handlers gained a type. */
 #if IB_QEMU_AT_LEAST(9, 1)
 #define IB_RESET_ARGS(obj) Object *obj, ResetType type
