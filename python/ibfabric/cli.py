@@ -147,7 +147,7 @@ def run_graph(args):
 
 UP_EPILOG = """\
 A VM is named by its node's id, description, or the first word of that:
-  up FILE --vm node-01 --vm Hca2:2
+  up FILE --vm node-01 --vm Hca2
   up FILE --vms lab.yaml
 where lab.yaml is
   vms:
@@ -163,7 +163,7 @@ def add_up(commands):
     parser.add_argument('file', metavar='FILE', help='a topology')
     parser.add_argument('--name', '-n', default='fabric')
     parser.add_argument('--vm', action='append', default=[],
-                        metavar='NODE[:PORT]', help='a node that is a VM')
+                        metavar='NODE', help='a node that is a VM')
     parser.add_argument('--vms', metavar='YAML', help='a file of VMs')
     parser.add_argument('--kernel', default=None, help='of the VMs that say '
                         'nothing else: 6.1 (default) or 6.12')
@@ -234,7 +234,7 @@ def add_export(commands):
     parser.add_argument('file', metavar='FILE', help='a topology')
     parser.add_argument('-o', '--output', required=True, metavar='FOLDER')
     parser.add_argument('--vm', action='append', default=[],
-                        metavar='NODE[:PORT]')
+                        metavar='NODE')
     parser.add_argument('--vms', metavar='YAML')
     parser.add_argument('--kernel')
     parser.add_argument('--group', action='append', default=[],

@@ -9,7 +9,8 @@ from ibtest.agent import Agent, AgentError
 from ibtest.shell import interactive, one_command
 
 from . import Failure, state, top
-from .live import Live
+from .core import IBSIM, Core
+from .live import Live, vls_of, vm_port, writable
 
 UMAD2SIM = ('/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so',
             '/usr/lib/aarch64-linux-gnu/umad2sim/libumad2sim.so',
@@ -44,25 +45,19 @@ def _status_of(run, processes):
     print(f'fabric "{run.name}": {told}, {known.get("source", "?")}')
     with Live(run) as live:
         t = live.topology
-        cables = list(t.cables())
         print(f'  {len(t.switches())} switches, {len(t.cas())} nodes, '
-              f'{len(cables)} cables; {len(live.vms)} of the nodes are VMs')
-        if 'fabric' in processes:
-            look = live.look(0)
-            states = {}
-            for cable in cables:
-                name = look.cable(*cable).state
-                states[name] = states.get(name, 0) + 1
-            print('  cables: ' + ', '.join(
-                f'{count} {name}' for name, count in sorted(states.items())))
+              f'{len(list(t.cables()))} cables; {len(live.vms)} of the nodes '
+              'are VMs')
+        if Core.NAME in processes:
+            print(f'  cables: {top.states(live.cables())}')
         print(f'  {"process":24} {"pid":>8}  {"port":7} IPoIB')
-        print(f'  {"fabric":24} {processes.get("fabric", "gone"):>8}')
-        addresses = {vm['name']: vm['address'] for vm in known['vms']}
-        for (node, port), name in live.vms.items():
-            pid = processes.get(name)
-            told = live.get(node, port, 'state') if pid else ''
-            print(f'  {name:24} {pid or "gone":>8}  {told:7} '
-                  f'{addresses[name]}')
+        print(f'  {Core.NAME:24} {processes.get(Core.NAME, "gone"):>8}')
+        for node, vm in live.vms.items():
+            pid = processes.get(vm['name'])
+            told = ' '.join(live.monitor(vm).get(vm_port(port), 'state')
+                            for port in sorted(node.ports)) if pid else ''
+            print(f'  {vm["name"]:24} {pid or "gone":>8}  {told:7} '
+                  f'{vm["address"]}')
 
 
 def _agent(run, text):
@@ -102,52 +97,45 @@ def console(args):
 
 def link(args):
     with Live(state.find(args.name)) as live:
-        node, port = live.topology.find_port(args.port)
-        live.set(node, port, 'link', args.what == 'up')
+        live.link(*live.topology.find_port(args.port), args.what == 'up')
     return 0
 
 
-ERRORS = {'drop': 'inject-drop', 'corrupt': 'inject-corrupt',
-          'delay': 'inject-delay', 'delay-us': 'inject-delay-us',
-          'class': 'inject-class', 'seed': 'inject-seed'}
+ERRORS = {'drop': 1000000, 'corrupt': 1000000, 'delay': 1000000,
+          'delay-us': 1000000, 'seed': (1 << 32) - 1}
+
+
+def parse_errors(texts):
+    """drop=N corrupt=N delay=N delay-us=N seed=N class=C, or off."""
+    wanted = {}
+    for text in texts:
+        name, equals, value = text.partition('=')
+        if text == 'off' and len(texts) == 1:
+            return {}
+        if name == 'class' and equals:
+            wanted['vls'] = vls_of(value)
+        elif name not in ERRORS or not equals:
+            raise Failure(f'"{text}" is none of off, class=, ' + ', '.join(
+                f'{name}=' for name in ERRORS))
+        elif not value.isdigit() or int(value) > ERRORS[name]:
+            raise Failure(f'{name} is 0 to {ERRORS[name]}, not {value}')
+        else:
+            wanted[name] = int(value)
+    return wanted
 
 
 def error(args):
-    """drop=N corrupt=N delay=N delay-us=N class=C seed=N, or off."""
-    wanted = {}
-    for text in args.settings:
-        name, equals, value = text.partition('=')
-        if text == 'off':
-            wanted.update({name: 0 for name in ('drop', 'corrupt', 'delay')})
-        elif name not in ERRORS or not equals:
-            raise Failure(f'"{text}" is none of off, ' + ', '.join(
-                f'{name}=' for name in ERRORS))
-        elif name == 'class':
-            wanted[name] = value
-        elif value.isdigit() and int(value) < 1 << 32:
-            wanted[name] = int(value)
-        else:
-            raise Failure(f'{text}: not a number')
+    wanted = parse_errors(args.settings)
     with Live(state.find(args.name)) as live:
-        node, port = live.topology.find_port(args.port)
-        # How late and which packets count from the moment they are late.
-        for name in sorted(wanted, key=lambda name: name in (
-                'drop', 'corrupt', 'delay')):
-            live.set(node, port, ERRORS[name], wanted[name])
-        shown = {name: live.get(node, port, full)
-                 for name, full in ERRORS.items()}
-    print(f'{node.name}:{port}  ' + ' '.join(
-        f'{name}={value}' for name, value in shown.items()))
+        live.error(*live.topology.find_port(args.port), wanted)
     return 0
 
 
 def capture(args):
-    path = os.path.abspath(args.file)
-    if not os.path.isdir(os.path.dirname(path)):
-        raise Failure(f'{path}: no such folder')
+    path = writable(args.file)
     with Live(state.find(args.name)) as live:
         node, port = live.topology.find_port(args.port)
-        live.set(node, port, 'pcap', path)
+        live.capture(node, port, path)
         try:
             if args.seconds is None:
                 print(f'{node.name}:{port} into {path}; Ctrl-C ends it',
@@ -158,7 +146,7 @@ def capture(args):
         except KeyboardInterrupt:
             print()
         finally:
-            live.set(node, port, 'pcap', '')
+            live.capture(node, port, None)
     print(f'{path}: {os.path.getsize(path)} bytes')
     return 0
 
@@ -180,7 +168,7 @@ def host(args):
     if program is None:
         raise Failure(f'no program {args.words[0]} on this host')
     preload = os.environ.get('LD_PRELOAD')
-    env = dict(os.environ, IBSIM_SOCKNAME=run.path('ibsim'),
+    env = dict(os.environ, IBSIM_SOCKNAME=run.path(IBSIM),
                LD_PRELOAD=f'{library}:{preload}' if preload else library)
     env[state.MARK] = str(run.folder)
     if args.at:

@@ -73,8 +73,8 @@ def divide(found, vms, texts):
     for switch in found.switches():
         home.setdefault(switch, first).switches.append(switch)
     for vm in vms:
-        peer, _ = vm.node.ports[vm.port]
-        if not peer.is_switch:
+        peer, _ = vm.node.ports[vm.ports[0]]
+        if not all(end.is_switch for end, _ in vm.node.ports.values()):
             raise Failure(f'{vm.node.name} is cabled to another node')
         home.setdefault(vm.node, home[peer]).vms.append(vm)
     return [group for group, _ in parsed], home
@@ -132,7 +132,7 @@ def plan(found, vms, texts, base=18500, tls=None):
     """The Processes of a fabric.  In a group, switches come first."""
     groups, home = divide(found, vms, texts)
     cables = Cables(base, tls)
-    ends = {(vm.node, vm.port): vm for vm in vms}
+    ends = {vm.node for vm in vms}
     processes = []
     for group in groups:
         if group.switches:
@@ -153,7 +153,7 @@ def _switches(group, home, ends, cables):
                 server = (node.index, port) < (peer.index, peer_port)
                 return cables.end(key, home[node if server else peer].host,
                                   server, extra)
-            if (peer, peer_port) not in ends:
+            if peer not in ends:
                 return None
             return cables.end(key, group.host, True, extra)
 
@@ -167,16 +167,11 @@ def _switches(group, home, ends, cables):
 
 def _vm(group, vm, home, cables):
     extra = []
-    peer, peer_port = vm.node.ports[vm.port]
-    netdev = cables.end(_key(vm.node, vm.port, peer, peer_port),
-                        home[peer].host, False, extra)
-    node = vm.node
-    device = (f'connectx3,id=hca,netdev=cable,node-guid={node.guid:#x},'
-              f'system-guid={node.system_guid:#x},'
-              f'port-guid={node.port_guid + vm.port - 1:#x}')
-    if vm.hca:
-        device += f',{vm.hca}'
-    args = [*extra, '-netdev', f'{netdev},id=cable', '-device', device]
+    ends = {}
+    for port, (peer, peer_port) in vm.node.ports.items():
+        ends[port] = cables.end(_key(vm.node, port, peer, peer_port),
+                                home[peer].host, False, extra)
+    args = extra + layout.hca(vm.node, ends, vm.hca)
     return Process(vm.name, group, args, args, vm)
 
 

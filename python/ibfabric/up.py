@@ -13,7 +13,7 @@ from ibtest import paths
 from ibtest.agent import AgentError, CommandError
 from ibtest.machines import Guest, StartError
 
-from . import Failure, topology
+from . import Failure, layout, topology
 from .core import Core
 
 
@@ -57,6 +57,23 @@ def check(vms):
         raise Failure(str(error)) from None
 
 
+@contextlib.contextmanager
+def undisturbed():
+    """Signals that come meanwhile are dealt with afterwards: QEMU's Python
+    waits for a machine that it is just starting to end by itself."""
+    came = []
+    old = {number: signal.signal(number, lambda number, _: came.append(number))
+           for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+    if came:
+        os.kill(os.getpid(), came[0])
+        time.sleep(0)           # its handler runs here at the latest
+
+
 def hosts(vms):
     return ''.join(f'{vm.address} {vm.name}\n' for vm in vms)
 
@@ -67,7 +84,8 @@ def settle(guest, vm, vms):
     guest.load_drivers(300)
     guest.agent.put('/etc/hosts', ('127.0.0.1 localhost\n::1 localhost\n' +
                                    hosts(vms)).encode())
-    guest.sh(f'ip address add {vm.address}/16 dev ib0; ip link set ib0 up')
+    guest.sh(f'ip address add {vm.address}/16 dev {vm.interface}; '
+             f'ip link set {vm.interface} up')
     return guest.sh('uname -r').strip()
 
 
@@ -79,14 +97,14 @@ class Start:
         self.run = run
         self.found = found
         self.vms = vms
-        self.source = source
+        self.source = os.path.abspath(source)
         self.screen = screen
         self.machines = []
 
     def state(self, status):
-        return {'status': status, 'source': os.path.abspath(self.source),
+        return {'status': status, 'source': self.source,
                 'since': time.time(), 'qemu': paths.qemu(),
-                'vms': [{'node': vm.node.id, 'name': vm.name, 'port': vm.port,
+                'vms': [{'node': vm.node.id, 'name': vm.name,
                          'kernel': vm.kernel, 'address': vm.address}
                         for vm in self.vms]}
 
@@ -108,31 +126,31 @@ class Start:
             topology.write(self.found, file)
 
     def start(self):
-        core = Core(self.found, self.vms, str(self.run.folder))
+        core = Core(self.source, self.vms, str(self.run.folder))
         self.machines.append(core)
         self.screen.working('starting the switches')
-        core.start()
+        with undisturbed():
+            core.start()
         self.screen.line(f'{len(self.found.switches())} switches, '
                          f'{len(self.found.cas())} nodes, '
                          f'{sum(1 for _ in self.found.cables())} cables')
         guests = []
         for vm in self.vms:
             guest = Guest(vm.name, str(self.run.folder), vm.kernel,
-                          core.netdev(vm), self.hca(vm), vm.extra(),
-                          detached=True)
+                          extra=[*self.hca(core, vm), *vm.extra()],
+                          detached=True, megabytes=vm.memory)
             self.machines.append(guest)
             self.screen.working(f'starting {vm.name}')
-            guest.start()
+            with undisturbed():
+                guest.start()
             guests.append(guest)
         self.boot(guests)
 
     @staticmethod
-    def hca(vm):
-        """connectx3 is what the topology says of the node."""
-        options = (f',node-guid={vm.node.guid:#x}'
-                   f',system-guid={vm.node.system_guid:#x}'
-                   f',port-guid={vm.node.port_guid + vm.port - 1:#x}')
-        return options + (f',{vm.hca}' if vm.hca else '')
+    def hca(core, vm):
+        """The adapter is what the topology says of the node."""
+        return ['-device', 'pcie-root-port,id=rp0,chassis=1', *layout.hca(
+            vm.node, core.netdevs(vm), vm.hca, ',bus=rp0')]
 
     def boot(self, guests):
         if not guests:
@@ -189,9 +207,9 @@ def up(run, found, vms, source, screen=None):
 def wait(run, screen=None):
     """Until Ctrl-C, which takes it down."""
     screen = screen or Screen()
-    screen.line('Ctrl-C ends it')
     names = set(run.processes())
     try:
+        screen.line('Ctrl-C ends it')
         while names:
             time.sleep(0.5)
             now = set(run.processes())

@@ -9,7 +9,6 @@
         kernel: "6.1"
         memory: 2048            MB
         cpus: 2
-        port: 2                 default: its first cabled port
         hca: rate=link,mtu=2048         properties of connectx3
         qemu: [-device, virtio-rng-pci] more of the command line
 """
@@ -18,8 +17,9 @@ import re
 from dataclasses import dataclass, field
 
 from . import Failure
+from .layout import HCA_PORTS
 
-DEFAULTS = {'kernel': '6.1', 'memory': 512, 'cpus': 1, 'port': 0, 'hca': '',
+DEFAULTS = {'kernel': '6.1', 'memory': 512, 'cpus': 1, 'hca': '',
             'qemu': []}
 ADDRESS = '10.77.{}.{}'
 
@@ -32,16 +32,23 @@ class Vm:
     kernel: str = '6.1'
     memory: int = 512
     cpus: int = 1
-    port: int = 0
     hca: str = ''
     qemu: list = field(default_factory=list)
     address: str = ''           # of its IPoIB interface
 
+    @property
+    def ports(self):
+        """Its cabled ports."""
+        return sorted(self.node.ports)
+
+    @property
+    def interface(self):
+        """The IPoIB interface of its first cabled port."""
+        return f'ib{self.ports[0] - 1}'
+
     def extra(self):
         """What to add to a guest's command line."""
         args = []
-        if self.memory != DEFAULTS['memory']:
-            args += ['-m', str(self.memory)]
         if self.cpus != 1:
             args += ['-smp', str(self.cpus)]
         return args + self.qemu
@@ -111,14 +118,10 @@ def from_yaml(path, found):
 
 
 def choose(topology, names, settings=(), common=None):
-    """The Vms: of names ("NODE" or "NODE:PORT" of --vm) and settings (pairs
-    of a node's name and a dict); common is for those that say nothing."""
+    """The Vms: of names (those of --vm) and settings (pairs of a node's name
+    and a dict); common is for those that say nothing."""
     vms, taken, seen = [], set(), set()
-    wanted = list(settings)
-    for text in names:
-        node, port = topology.find_port(text)
-        wanted.append((node.id, {'port': port}))
-    for name, said in wanted:
+    for name, said in [*settings, *((name, {}) for name in names)]:
         node = topology.find(name)
         if node.is_switch:
             raise Failure(f'{name} is a switch: a VM stands for a node')
@@ -127,9 +130,11 @@ def choose(topology, names, settings=(), common=None):
         seen.add(node)
         vm = Vm(node, host_name(node, taken), **{**(common or {}), **said})
         taken.add(vm.name)
-        vm.port = vm.port or min(node.ports, default=0)
-        if vm.port not in node.ports:
-            raise Failure(f'{node.name}: no cable in port {vm.port or 1}')
+        if not vm.ports:
+            raise Failure(f'{node.name} has no cable')
+        if vm.ports[-1] > HCA_PORTS:
+            raise Failure(f'{node.name} has a cable in port {vm.ports[-1]}: '
+                          f'a VM has {HCA_PORTS} ports')
         vm.address = ADDRESS.format((len(vms) + 1) // 256,
                                     (len(vms) + 1) % 256)
         vms.append(vm)

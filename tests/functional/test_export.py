@@ -29,10 +29,10 @@ Switch\t8 "Switch1"
 [4]\t"Switch2"[4]
 
 Switch 8 "Switch2"
-[2]\t"Hca2"[2]
+[2]\t"Hca2"[1]
 
-Hca\t2 "Hca1"
-Hca\t2 "Hca2"
+Hca\t1 "Hca1"
+Hca\t1 "Hca2"
 '''
 
 

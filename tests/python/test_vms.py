@@ -3,7 +3,7 @@
 
 import unittest
 
-from ibfabric import Failure, generate, topology, vms
+from ibfabric import Failure, generate, layout, topology, vms
 
 
 def make(**arguments):
@@ -18,9 +18,9 @@ class Choose(unittest.TestCase):
 
     def test_names_and_addresses(self):
         found = vms.choose(self.net, ['node-3', '0x2c90010000010'])
-        self.assertEqual([(vm.name, vm.port, vm.address) for vm in found],
-                         [('node-3', 1, '10.77.0.1'),
-                          ('node-1', 1, '10.77.0.2')])
+        self.assertEqual([(vm.name, vm.ports, vm.address) for vm in found],
+                         [('node-3', [1], '10.77.0.1'),
+                          ('node-1', [1], '10.77.0.2')])
         self.assertEqual(found[0].extra(), [])
 
     def test_same_first_words(self):
@@ -31,17 +31,28 @@ class Choose(unittest.TestCase):
         self.assertEqual(len({vm.name for vm in found}), 8)
         self.assertNotIn('fabric', {vm.name for vm in found})
 
-    def test_port(self):
+    def test_ports(self):
+        """All cabled ports, two at most; IPoIB is on the first of them."""
         switch = topology.Node('s', topology.SWITCH, 4)
-        ca = topology.Node('h', topology.CA, 2)
+        ca = topology.Node('h', topology.CA, 3)
         net = topology.Topology([switch, ca])
+        with self.assertRaisesRegex(Failure, 'h has no cable'):
+            vms.choose(net, ['h'])
         net.connect(switch, 1, ca, 2)
-        self.assertEqual(vms.choose(net, ['h'])[0].port, 2)
-        with self.assertRaisesRegex(Failure, 'h: no cable in port 1'):
-            vms.choose(net, ['h:1'])
+        vm = vms.choose(net, ['h'])[0]
+        self.assertEqual((vm.ports, vm.interface), ([2], 'ib1'))
+        self.assertEqual(
+            layout.hca(ca, {2: 'user'}, 'rate=link'),
+            ['-netdev', 'user,id=cable2', '-device',
+             'connectx3,id=hca,ports=2,node-guid=0x0,system-guid=0x0,'
+             'port-guid=0x0,rate=link', '-device',
+             'ib-port,id=hca-p2,bus=hca.0,port=2,netdev=cable2'])
+        net.connect(switch, 2, ca, 3)
+        with self.assertRaisesRegex(Failure, 'cable in port 3'):
+            vms.choose(net, ['h'])
 
     def test_refused(self):
-        for names, reason in ((['leaf-1:1'], 'is a switch'),
+        for names, reason in ((['leaf-1'], 'is a switch'),
                               (['node-1', 'node-1'], 'twice'),
                               (['node-9'], 'no node')):
             with self.assertRaisesRegex(Failure, reason):
@@ -59,10 +70,10 @@ class Yaml(unittest.TestCase):
              'vms': {'node-1': None,
                      'node-2': {'memory': 256, 'cpus': 2, 'kernel': '6.1',
                                 'hca': 'rate=link', 'qemu': ['-snapshot']}}}))
-        self.assertEqual(found[0].extra(), ['-m', '1024'])
+        self.assertEqual((found[0].memory, found[0].extra()), (1024, []))
         self.assertEqual(found[0].kernel, '6.12')
         self.assertEqual(found[1].extra(),
-                         ['-m', '256', '-smp', '2', '-snapshot'])
+                         ['-smp', '2', '-snapshot'])
         self.assertEqual(found[1].kernel, '6.1')
 
     def test_list(self):
