@@ -142,6 +142,8 @@ static void fuzz_tap(void *opaque, bool tx, const uint8_t *packet, size_t len,
     fuzz_see(opaque, NULL, packet, len);
 }
 
+static void fuzz_error(void *opaque, IbLinkError error);
+
 static const IbLinkOps ops = {
     .now = fuzz_now,
     .random = fuzz_random,
@@ -151,6 +153,7 @@ static const IbLinkOps ops = {
     .receive_end = fuzz_receive_end,
     .tx_ready = fuzz_tx_ready,
     .state_changed = fuzz_state_changed,
+    .error = fuzz_error,
     .tap = fuzz_tap,
     .trace = fuzz_see,
 };
@@ -226,11 +229,37 @@ static void fuzz_state(Fuzz *f, bool from_input)
     g_byte_array_unref(bytes);
 }
 
+/* Shares are of a million: 16 bits times 16 are above it now and then. */
+static void fuzz_inject(Fuzz *f)
+{
+    IbLinkInject what = { 0 };
+    uint8_t x = get8(f);
+
+    what.drop = x & 1 ? get16(f) * 16 : 0;
+    what.corrupt = x & 2 ? get16(f) * 16 : 0;
+    what.delay = x & 4 ? get16(f) * 16 : 0;
+    what.duplicate = x & 8 ? get16(f) * 16 : 0;
+    what.delay_us = get16(f);
+    what.vls = get16(f);
+    what.seed = x >> 4;
+    ib_link_set_inject(f->link, &what);
+    ib_link_set_error_thresholds(f->link, x >> 4, x);
+}
+
+static void fuzz_error(void *opaque, IbLinkError error)
+{
+    Fuzz *f = opaque;
+
+    /* As a switch that sends a trap through this very port */
+    fuzz_send(f, IB_VL_MGMT, 288);
+    ib_link_flush(f->link);
+}
+
 static void fuzz_command(Fuzz *f)
 {
     uint8_t x;
 
-    switch (get8(f) % 20) {
+    switch (get8(f) % 21) {
     case 0:
         fuzz_frame(f, get16(f), false, 0);
         break;
@@ -322,6 +351,9 @@ static void fuzz_command(Fuzz *f)
     case 19:
         ib_link_reset(f->link, get8(f) & 1);
         break;
+    case 20:
+        fuzz_inject(f);
+        break;
     }
 }
 
@@ -342,9 +374,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config.rx_buffer = 4352 + (x & 0x40) * 64;
     config.max_frame = x & 0x80 ? 65536 : 5000;
     config.crc = x & 1;
+    x = get8(&f);
+    config.rate = x & 2 ? 100000u << x / 4 % 16 : 0;
+    config.switch_port = x & 0x40;
     f.link = ib_link_new(&config, &ops, &f);
     ib_link_cable_attach(f.link);
-    if (get8(&f) & 1) {
+    if (x & 1) {
         /* Most inputs want to start with a link that is up. */
         fuzz_train(&f, 1);
         fuzz_train(&f, 2);

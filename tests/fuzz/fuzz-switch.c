@@ -5,7 +5,8 @@
  *
  * The input is a list of steps, each a byte of kind and port, two bytes of
  * length and as many bytes: a frame on the cable as it is, a packet that a
- * host sends (so that it passes the link), or a MAD to port 0.
+ * host sends (so that it passes the link), a MAD to port 0, or errors to be
+ * injected.  The first byte may pace the ports.
  */
 #include "../unit/ib-fabric.h"
 
@@ -17,6 +18,7 @@ enum {
     STEP_GMP,
     STEP_TIME,
     STEP_SAVE_LOAD,
+    STEP_INJECT,
     STEP_KINDS
 };
 
@@ -62,11 +64,36 @@ static void save_load(FabricStar *s)
     g_byte_array_unref(bytes);
 }
 
+/* One of the first bytes for each number */
+static void inject(IbLink *link, const uint8_t *data, size_t len)
+{
+    uint8_t byte[8] = { 0 };
+    IbLinkInject what = { .vls = 0xffff };
+
+    memcpy(byte, data, MIN(len, sizeof(byte)));
+    what.drop = byte[0] << 8;
+    what.corrupt = byte[1] << 12;
+    what.delay = byte[2] << 12;
+    what.duplicate = byte[3] << 12;
+    what.delay_us = byte[4] << 8;
+    what.seed = byte[5];
+    ib_link_set_inject(link, &what);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     FabricStar s;
+    Fabric *f = fabric_new();
+    IbSwitchConfig config = fabric_switch_config(f, 4);
 
-    fabric_star_init(&s, 3, NULL);
+    fabric_free(f);
+    if (size) {
+        config.link.rate = data[0] & 1 ? 1000000u << data[0] / 2 % 12 : 0;
+        config.enhanced_port0 = data[0] & 0x80;
+        data++;
+        size--;
+    }
+    fabric_star_init(&s, 3, &config);
     fabric_set_switch_info(s.host[0], &s.route, 63, 3, 2, 0);
     fabric_set_mft(s.host[0], &s.route, 0xc001, 0xf);
     while (size > 3) {
@@ -104,6 +131,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             break;
         case STEP_SAVE_LOAD:
             save_load(&s);
+            break;
+        case STEP_INJECT:
+            inject(s.sw->ends[port + 1].link, bytes, len);
             break;
         }
         fabric_settle(s.fabric);

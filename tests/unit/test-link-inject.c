@@ -24,6 +24,25 @@ static void note(TestEnd *end, IbPacket *packet)
     came[packet->vl] = end->cable->now;
 }
 
+/* As they come: each number once, or twice in a row on @twice. */
+static uint16_t twice;
+
+static void note_twice(TestEnd *end, IbPacket *packet)
+{
+    uint32_t number = ib_get_be32(packet->data + 28);
+    unsigned vl = packet->vl;
+    bool again = twice & (1u << vl) && got[vl] % 2;
+
+    g_assert_cmpint(number, ==, last_number[vl] + !again);
+    g_assert_cmpint(packet->flags, ==, 0);
+    last_number[vl] = number;
+    got[vl]++;
+    if (end->user) {
+        ib_packet_hold(packet);
+        g_queue_push_tail(end->user, g_slice_dup(IbPacket, packet));
+    }
+}
+
 static TestCable *new_noted(bool crc)
 {
     IbLinkConfig config = test_config();
@@ -306,6 +325,47 @@ static void test_set_get(void)
     test_cable_free(c);
 }
 
+/*
+ * Each of a VL comes twice; the second fills no buffer and takes no credits,
+ * kept or not.
+ */
+static void test_duplicate(void)
+{
+    IbLinkInject what = { .duplicate = 1000000, .vls = 1 << 1 | 1 << 15 };
+    GQueue held = G_QUEUE_INIT;
+    unsigned keep;
+
+    for (keep = 0; keep < 2; keep++) {
+        TestCable *c = new_noted(false);
+        IbLink *a = c->end[0].link, *b = c->end[1].link;
+        uint32_t full = ib_link_tx_credits(a, 1);
+        IbPacket *packet;
+
+        twice = what.vls;
+        c->end[1].on_receive = note_twice;
+        c->end[1].user = keep ? &held : NULL;
+        inject(c, &what);
+        send_some(c, 1 << 0 | 1 << 1 | 1 << 15, 1, 101);
+        g_assert_cmpint(got[0], ==, 100);
+        g_assert_cmpint(got[1], ==, 200);
+        g_assert_cmpint(got[15], ==, 200);
+        g_assert_cmpint(ib_link_counters(b)->rcv_pkts_vl[1], ==, 200);
+        g_assert_cmpint(ib_link_counters(b)->rcv_data_vl[1], ==,
+                        200 * LEN / 4);
+        g_assert_cmpint(ib_link_counters(b)->rcv_errors, ==, 0);
+        g_assert_cmpint(ib_link_rx_occupancy(b, 1), ==,
+                        keep ? 100 * BLOCKS : 0);
+        while ((packet = g_queue_pop_head(&held))) {
+            ib_packet_release(packet);
+            g_slice_free(IbPacket, packet);
+        }
+        test_cable_run(c, 300 * TEST_MS);
+        g_assert_cmpint(ib_link_tx_credits(a, 1), ==, full);
+        g_assert_cmpint(ib_link_rx_occupancy(b, 1), ==, 0);
+        test_cable_free(c);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -318,5 +378,6 @@ int main(int argc, char **argv)
     g_test_add_func("/link/inject/delay-forward", test_delay_forward);
     g_test_add_func("/link/inject/delay-down", test_delay_down);
     g_test_add_func("/link/inject/set-get", test_set_get);
+    g_test_add_func("/link/inject/duplicate", test_duplicate);
     return g_test_run();
 }

@@ -1,5 +1,5 @@
 /*
- * A bad cable, on purpose: packets that are lost, damaged or late
+ * A bad cable, on purpose: packets that are lost, damaged, late or doubled
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
@@ -48,7 +48,8 @@ bool ib_inject_on(const IbLink *link)
 {
     const IbInject *i = link->inject;
 
-    return i && (i->what.drop || i->what.corrupt || i->what.delay || i->head);
+    return i && (i->what.drop || i->what.corrupt || i->what.delay ||
+                 i->what.duplicate || i->head);
 }
 
 bool ib_link_set_inject(IbLink *link, const IbLinkInject *what)
@@ -56,7 +57,8 @@ bool ib_link_set_inject(IbLink *link, const IbLinkInject *what)
     IbInject *inject = link->inject;
 
     if (what->drop > IB_INJECT_ALL || what->corrupt > IB_INJECT_ALL ||
-        what->delay > IB_INJECT_ALL || what->delay_us > IB_INJECT_ALL) {
+        what->delay > IB_INJECT_ALL || what->delay_us > IB_INJECT_ALL ||
+        what->duplicate > IB_INJECT_ALL) {
         return false;
     }
     if (!inject) {
@@ -91,6 +93,13 @@ bool ib_inject_corrupt(IbLink *link, unsigned vl)
     IbInject *inject = link->inject;
 
     return inject && ib_inject_hit(inject, inject->what.corrupt, vl);
+}
+
+bool ib_inject_duplicate(IbLink *link, unsigned vl)
+{
+    IbInject *inject = link->inject;
+
+    return inject && ib_inject_hit(inject, inject->what.duplicate, vl);
 }
 
 bool ib_inject_delay(IbLink *link, IbPacket *packet)

@@ -378,6 +378,7 @@ void ib_pace_resume(IbLink *link, int64_t now);
 bool ib_inject_on(const IbLink *link);
 bool ib_inject_drop(IbLink *link, unsigned vl);
 bool ib_inject_corrupt(IbLink *link, unsigned vl);
+bool ib_inject_duplicate(IbLink *link, unsigned vl);
 /* True: it is taken and comes later. */
 bool ib_inject_delay(IbLink *link, IbPacket *packet);
 int64_t ib_inject_due(const IbLink *link);

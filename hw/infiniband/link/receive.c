@@ -57,6 +57,34 @@ static bool ib_rx_overrun(IbLink *link, unsigned vl, uint32_t blocks)
     return (int32_t)(v->limit - v->abr) < 0;
 }
 
+static inline void ib_rx_count(IbLinkCounters *c, const uint8_t *data,
+                               uint32_t len, unsigned vl)
+{
+    c->rcv_pkts_vl[vl]++;
+    c->rcv_data_vl[vl] += len / 4;
+    c->rcv_data_sl[ib_lrh_sl(data)] += len / 4;
+    c->multicast_rcv_pkts += ib_lid_is_multicast(ib_lrh_dlid(data));
+}
+
+static inline void ib_rx_deliver(IbLink *link, IbPacket *packet)
+{
+    link->ops->receive(link->opaque, packet);
+    if (packet->flags & IB_PACKET_LENT) {
+        ib_packet_buf_unref(packet->buf);
+    }
+}
+
+/* A packet comes a second time; its sender has paid for one. */
+static void ib_rx_again(IbLink *link, const uint8_t *data, uint32_t len,
+                        unsigned vl, uint8_t flags)
+{
+    IbPacket packet = { .data = data, .len = len, .vl = vl, .flags = flags };
+
+    ib_rx_count(&link->counters, data, len, vl);
+    ib_link_trace(link, "inject-duplicate", data, len);
+    ib_rx_deliver(link, &packet);
+}
+
 /*
  * The content of a packet record.  Returns the mask of the VL whose receive
  * buffer it passed.  @special is rx_special, known when this is compiled.
@@ -88,10 +116,7 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
         ib_link_trace(link, "inject-drop", data, len);
         return 0;
     }
-    c->rcv_pkts_vl[vl]++;
-    c->rcv_data_vl[vl] += len / 4;
-    c->rcv_data_sl[ib_lrh_sl(data)] += len / 4;
-    c->multicast_rcv_pkts += ib_lid_is_multicast(ib_lrh_dlid(data));
+    ib_rx_count(c, data, len, vl);
 
     /* The sender has spent the credits, whatever becomes of the packet. */
     overrun = ib_rx_overrun(link, vl, blocks);
@@ -146,9 +171,10 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
     if (special && ib_inject_delay(link, &packet)) {
         return 1u << vl;
     }
-    link->ops->receive(link->opaque, &packet);
-    if (packet.flags & IB_PACKET_LENT) {
-        ib_packet_buf_unref(packet.buf);
+    ib_rx_deliver(link, &packet);
+    if (special && ib_inject_duplicate(link, vl) &&
+        (link->rx_open & (1u << vl))) {
+        ib_rx_again(link, data, len, vl, flags & IB_PACKET_RECORD_FLAGS);
     }
     return 1u << vl;
 }

@@ -172,6 +172,8 @@ static const struct {
       "of a million received packets, how many are late" },
     { "inject-delay-us", INJECT(delay_us), 1000000,
       "how late, in microseconds, up to 1000000" },
+    { "inject-duplicate", INJECT(duplicate), 1000000,
+      "of a million received packets, how many come twice" },
     { "inject-seed", INJECT(seed), UINT32_MAX,
       "same seed, same packets; 0: another each time" },
 #undef INJECT

@@ -368,13 +368,15 @@ void ib_link_set_trace(IbLink *link, bool on);
 /*
  * What becomes of packets that the port receives, at random: a share of those
  * of the VLs in @vls is lost on the cable (a symbol error each), arrives with a
- * wrong VCRC (PortRcvErrors), or comes @delay_us later, and with it all behind
- * it on its VL.  Credits, training and the port's own sending are as ever.
+ * wrong VCRC (PortRcvErrors), comes @delay_us later, and with it all behind it
+ * on its VL, or, if it is not late, comes twice.  The second one is counted as
+ * received, too, but fills no receive buffer, as a packet without ingress.
+ * Credits, training and the port's own sending are as ever.
  * A link that goes down or is saved loses the packets that are late.  What was
  * set outlives a reset and is not saved.
  */
 typedef struct IbLinkInject {
-    uint32_t drop, corrupt, delay;      /* of a million packets */
+    uint32_t drop, corrupt, delay, duplicate;   /* of a million packets */
     uint32_t delay_us;                  /* at most 1000000 */
     uint16_t vls;                       /* mask */
     uint32_t seed;                      /* 0: one from IbLinkOps.random */
