@@ -23,6 +23,9 @@ WRONG = {
                       r'node-guid must be 1\.\.0xf{16}'),
     'fdb_unknown': (CHASSIS, ['-device', 'ib-switch,id=sw0,ports=4,fdb=hash'],
                     r"fdb must be .*linear.*'hash'"),
+    'enhanced_port0_unknown': (
+        CHASSIS, ['-device', 'ib-switch,id=sw0,enhanced-port0=maybe'],
+        r"enhanced-port0.*'on' or 'off'"),
     'description_long': (
         CHASSIS, ['-device', 'ib-switch,id=sw0,description=' + 65 * 'x'],
         r'description must be 0\.\.64 bytes, not 65'),
@@ -54,6 +57,10 @@ WRONG = {
         '-device',
         'ib-port,bus=sw0.0,port=2,netdev=n1,inject-drop=1000001'],
         r'inject-drop must be 0\.\.1000000'),
+    'port_inject_duplicate': (CHASSIS, PORT + [
+        '-device',
+        'ib-port,bus=sw0.0,port=2,netdev=n1,inject-duplicate=1000001'],
+        r'inject-duplicate must be 0\.\.1000000'),
     'port_inject_class': (CHASSIS, PORT + [
         '-device', 'ib-port,bus=sw0.0,port=2,netdev=n1,inject-class=vl16'],
         r"inject-class must be all, data or vl0\.\.vl15, not 'vl16'"),

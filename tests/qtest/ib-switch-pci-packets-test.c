@@ -44,6 +44,53 @@ static void test_own_node_info(void)
     switch_end(&s);
 }
 
+/* SwitchInfo.EnhancedPort0 is the property's. */
+static void test_enhanced_port0(void)
+{
+    uint8_t mad[256], reply[256];
+    unsigned i;
+    Switch s;
+
+    for (i = 0; i < 2; i++) {
+        switch_start(&s, i ? "ports=2,enhanced-port0=on" : "ports=2");
+        mad_init(mad, 0x81, 0x01, 0x0012);
+        g_assert_cmpuint(mad_send(&s, 0xff00ffff, mad), ==, SENT);
+        mad_take(&s, reply);
+        g_assert_cmphex(reply[64 + 16] & 0x08, ==, i ? 0x08 : 0);
+        switch_end(&s);
+    }
+}
+
+/* Set(LedInfo) of a port shows in the property; a reset puts it out. */
+static void test_leds(void)
+{
+    uint8_t mad[256], reply[256];
+    static const uint8_t ports[] = { 3, 0, 9 };
+    unsigned i;
+    Switch s;
+
+    switch_start(&s, "ports=4");
+    for (i = 0; i < ARRAY_SIZE(ports); i++) {
+        mad_init(mad, 0x81, 0x02, 0x0031);
+        mad[23] = ports[i];
+        mad[64] = 0x80;
+        g_assert_cmpuint(mad_send(&s, 0xff00ffff, mad), ==, SENT);
+        mad_take(&s, reply);
+        g_assert_cmphex(ib_get_be16(reply + 4), ==, ports[i] > 4 ? 0x801c
+                                                                 : 0x8000);
+    }
+    for (i = 0; i < 2; i++) {
+        QDict *r = qtest_qmp(s.qts, "{ 'execute': 'qom-get', 'arguments': {"
+                             " 'path': '/machine/peripheral/sw0',"
+                             " 'property': 'leds' } }");
+
+        g_assert_cmpstr(qdict_get_str(r, "return"), ==, i ? "" : "0 3");
+        qobject_unref(r);
+        wr(&s, CONTROL, 1);
+    }
+    switch_end(&s);
+}
+
 /* 16 MADs wait, in order; the next one is lost. */
 static void test_mailbox_full(void)
 {
@@ -642,6 +689,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/ib-switch-pci/mailbox/own-node-info",
                    test_own_node_info);
+    qtest_add_func("/ib-switch-pci/enhanced-port0", test_enhanced_port0);
+    qtest_add_func("/ib-switch-pci/leds", test_leds);
     qtest_add_func("/ib-switch-pci/mailbox/full", test_mailbox_full);
     qtest_add_func("/ib-switch-pci/mailbox/refuses", test_mailbox_refuses);
     qtest_add_func("/ib-switch-pci/mailbox/sm", test_sm);

@@ -377,6 +377,61 @@ static void test_qp1_port_counters(void)
 }
 
 /* Any bytes are legal input: counted, forgotten, and the switch goes on. */
+/*
+ * Enhanced port 0: SwitchInfo says so, all LIDs of its LMC are its own, and it
+ * is among "all ports" of performance management.
+ */
+static void test_enhanced(void)
+{
+    Fabric *f = fabric_new();
+    IbSwitchConfig config = fabric_switch_config(f, 3);
+    unsigned enhanced;
+
+    fabric_free(f);
+    for (enhanced = 0; enhanced < 2; enhanced++) {
+        uint8_t mad[256], data[64] = { 0 };
+        FabricUd ud = smp_to(0, mad), gmp = gmp_to(FABRIC_SWITCH_LID, mad);
+        const FabricPacket *p;
+        IbPacketInfo info;
+        FabricStar s;
+
+        config.enhanced_port0 = enhanced;
+        fabric_star_init(&s, 2, &config);
+        g_assert_cmpint(fabric_smp(s.host[0], &s.route, IB_METHOD_GET,
+                                   IB_SM_ATTR_SWITCH_INFO, 0, data), ==, 0);
+        g_assert_cmphex(data[16] & 0x08, ==, enhanced << 3);
+        memset(data, 0, 64);
+        g_assert_cmpint(fabric_smp(s.host[0], &s.route, IB_METHOD_GET,
+                                   IB_SM_ATTR_PORT_INFO, 0, data), ==, 0);
+        data[32] &= 0xf0;
+        data[33] = 2;
+        data[34] = (data[34] & 0xf8) | 2;           /* LMC */
+        g_assert_cmpint(fabric_smp(s.host[0], &s.route, IB_METHOD_SET,
+                                   IB_SM_ATTR_PORT_INFO, 0, data), ==, 0);
+        g_assert_cmphex(data[34] & 7, ==, enhanced * 2);
+        get_mad(mad, IB_CLASS_SUBN_LID_ROUTED, IB_SM_ATTR_NODE_INFO);
+        ud.dlid = FABRIC_SWITCH_LID + 3;
+        p = answer(&s, 0, &ud, &info);
+        g_assert_cmpint(p != NULL, ==, enhanced);
+        if (p) {
+            g_assert_cmphex(ib_lrh_slid(p->data), ==, ud.dlid);
+        }
+        ud.dlid = FABRIC_SWITCH_LID + 4;
+        g_assert_null(answer(&s, 0, &ud, &info));
+
+        ib_node_counters(ib_switch_node(s.sw->sw), 0)->rcv_errors = 1000;
+        get_mad(mad, IB_CLASS_PERFORMANCE, IB_PM_ATTR_PORT_COUNTERS);
+        ib_field_set(mad + IB_GMP_DATA_OFFSET, IB_PM_PORT_SELECT, 255);
+        p = answer(&s, 0, &gmp, &info);
+        g_assert_nonnull(p);
+        g_assert_cmpuint(ib_field_get(p->data + info.payload +
+                                      IB_GMP_DATA_OFFSET,
+                                      IB_PORTCOUNTERS_PORT_RCV_ERRORS), ==,
+                         enhanced * 1000);
+        fabric_star_clear(&s);
+    }
+}
+
 static void test_garbage(void)
 {
     FabricStar s;
@@ -429,6 +484,7 @@ int main(int argc, char **argv)
     g_test_add_func("/switch/port0/qp1/refuses", test_qp1_refuses);
     g_test_add_func("/switch/port0/qp1/port-counters",
                     test_qp1_port_counters);
+    g_test_add_func("/switch/port0/enhanced", test_enhanced);
     g_test_add_func("/switch/port0/garbage", test_garbage);
     return g_test_run();
 }

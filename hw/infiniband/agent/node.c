@@ -325,6 +325,11 @@ uint8_t ib_node_subnet_timeout(const IbNode *node, uint8_t port)
     return node->ports[port].subnet_timeout;
 }
 
+bool ib_node_led(const IbNode *node, uint8_t port)
+{
+    return node->ports[port].led;
+}
+
 uint8_t ib_node_enforcement(const IbNode *node, uint8_t port)
 {
     return node->ports[port].enforcement;

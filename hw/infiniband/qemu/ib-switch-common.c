@@ -228,6 +228,7 @@ static bool ib_switch_config_from_props(IbSwitchBay *s,
     config->multicast_fdb_cap = s->multicast_fdb_cap;
     config->pkey_cap = s->pkeys;
     config->pkey_cap_external = s->pkeys;
+    config->enhanced_port0 = s->enhanced_port0;
     return true;
 }
 
@@ -328,6 +329,24 @@ static void ib_switch_get_lid(Object *obj, Visitor *v, const char *name,
     visit_type_uint16(v, name, &lid, errp);
 }
 
+/* The ports whose LED is lit: "1 5" */
+static void ib_switch_get_leds(Object *obj, Visitor *v, const char *name,
+                               void *opaque, Error **errp)
+{
+    IbSwitchBay *s = BAY(obj, opaque);
+    g_autoptr(GString) text = g_string_new(NULL);
+    char *string;
+    unsigned port;
+
+    for (port = 0; s->sw && port <= s->ports; port++) {
+        if (ib_node_led(ib_switch_node(s->sw), port)) {
+            g_string_append_printf(text, "%s%u", text->len ? " " : "", port);
+        }
+    }
+    string = text->str;
+    visit_type_str(v, name, &string, errp);
+}
+
 static const struct {
     const char *name, *description;
 } ib_switch_descriptions[] = {
@@ -340,6 +359,7 @@ static const struct {
                        "..49152" },
     { "multicast-fdb-cap", "SwitchInfo.MulticastFDBCap, 0..16383" },
     { "pkeys", "entries of each port's P_KeyTable, 1..32768" },
+    { "enhanced-port0", "port 0 is an enhanced one: it may have an LMC (off)" },
 };
 
 void ib_switch_bay_class_init(ObjectClass *oc, size_t offset)
@@ -361,6 +381,10 @@ void ib_switch_bay_class_init(ObjectClass *oc, size_t offset)
     object_class_property_add(oc, "lid", "uint16", ib_switch_get_lid, NULL,
                               NULL, GSIZE_TO_POINTER(offset));
     object_class_property_set_description(oc, "lid", "LID of port 0");
+    object_class_property_add(oc, "leds", "str", ib_switch_get_leds, NULL,
+                              NULL, GSIZE_TO_POINTER(offset));
+    object_class_property_set_description(
+        oc, "leds", "ports whose LED the subnet manager has lit");
     object_class_property_add(oc, "discards", "IbSwitchDiscards",
                               ib_switch_get_discards, NULL, NULL,
                               GSIZE_TO_POINTER(offset));

@@ -36,6 +36,7 @@ struct IbSwitchBay {
     uint32_t lids_per_port;
     uint32_t multicast_fdb_cap;
     uint32_t pkeys;
+    bool enhanced_port0;
     IbLinkProps link;
 
     DeviceState *dev;
@@ -61,6 +62,8 @@ struct IbSwitchBay {
     DEFINE_PROP_UINT32("multicast-fdb-cap", _state,                        \
                        _field.multicast_fdb_cap, 4096),                    \
     DEFINE_PROP_UINT32("pkeys", _state, _field.pkeys, 32),                 \
+    DEFINE_PROP_BOOL("enhanced-port0", _state, _field.enhanced_port0,      \
+                     false),                                               \
     DEFINE_IB_LINK_PROPERTIES(_state, _field.link)
 
 /*

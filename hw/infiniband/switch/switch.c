@@ -226,6 +226,7 @@ static void make_node(IbSwitch *sw)
         .guid_cap = 1,
         .capability_mask = IB_NODE_CAPABILITY_MASK |
                            IB_CAP_IS_NOTICE_SUPPORTED |
+                           IB_CAP_IS_LED_INFO_SUPPORTED |
                            IB_CAP_IS_MULTICAST_FDB_TOP_SUPPORTED |
                            IB_CAP_IS_P_KEY_SWITCH_EXTERNAL_PORT_TRAP_SUPPORTED,
         .enhanced_port0 = c->enhanced_port0,

@@ -282,6 +282,8 @@ void ib_node_cc_marking(const IbNode *node, uint8_t port,
 void ib_node_cc_marked(IbNode *node, uint8_t port, uint16_t slid,
                        uint16_t dlid, uint8_t sl);
 
+/* Has the SM lit the LED of @port (LedInfo)? */
+bool ib_node_led(const IbNode *node, uint8_t port);
 /* IB_ENFORCE_* that the SM has switched on at @port of a switch. */
 uint8_t ib_node_enforcement(const IbNode *node, uint8_t port);
 
