@@ -411,6 +411,66 @@ static void test_vl_flow_update(void)
     test_node_free(t);
 }
 
+/*
+ * PortOpRcvCounters, PortVLOpPackets, PortVLOpData: of the OpCode of the last
+ * Set; data in units of 1024 bytes
+ */
+static void test_op_code(void)
+{
+    TestNode *t = quiet_node(IB_NODE_TYPE_SWITCH);
+    uint8_t packet[1088 + 28] = { 0x10, 0x02, 0, 1, 1, 0x17, 0, 2, 0x64 };
+    IbPacket p = { .data = packet, .len = sizeof(packet) };
+    uint8_t d[192] = { 0x64, 2 }, state;
+    unsigned i;
+
+    for (state = IB_PORT_ARMED; state <= IB_PORT_ACTIVE; state++) {
+        g_assert_true(ib_link_set_state(t->ends[2].link, state));
+        g_assert_true(ib_link_set_state(t->peers[2].link, state));
+    }
+    for (i = 0; i < 6; i++) {
+        if (i == 1) {                   /* the first was not counted */
+            g_assert_cmphex(pma(t, 2, 0x17, d), ==, 0);
+            g_assert_cmphex(d[0], ==, 0x64);
+        }
+        packet[8] = i == 4 ? 0x04 : 0x64;           /* UD or RC SEND only */
+        g_assert_cmpint(ib_link_transmit(t->peers[2].link, &p, 1), ==,
+                        IB_TX_SENT);
+        ib_link_flush(t->peers[2].link);
+        test_run(t, 1);
+    }
+    g_assert_cmphex(pma_get(t, 0x17, 2, d), ==, 0);
+    g_assert_cmphex(d[0], ==, 0x64);
+    g_assert_cmpuint(be32(d + 4), ==, 4);
+    g_assert_cmpuint(be32(d + 8), ==, 4 * 1116 / 1024);
+    g_assert_cmphex(pma_get(t, 0x19, 2, d), ==, 0);
+    g_assert_cmphex(d[0], ==, 0x64);
+    g_assert_cmpuint(be16(d + 4), ==, 0);
+    g_assert_cmpuint(be16(d + 6), ==, 4);           /* VL 1 */
+    g_assert_cmphex(pma_get(t, 0x1a, 2, d), ==, 0);
+    g_assert_cmpuint(be32(d + 8), ==, 4 * 1116 / 1024);
+    g_assert_cmpuint(be32(d + 4), ==, 0);
+
+    /* Clearing one attribute leaves the others, ... */
+    g_assert_cmphex(pma_get(t, 0x19, 2, d), ==, 0);
+    d[2] = d[3] = 0xff;
+    memset(d + 4, 0, 188);
+    g_assert_cmphex(pma(t, 2, 0x19, d), ==, 0);
+    g_assert_cmpuint(be16(d + 6), ==, 0);
+    g_assert_cmphex(pma_get(t, 0x17, 2, d), ==, 0);
+    g_assert_cmpuint(be32(d + 4), ==, 4);
+    /* ... another OpCode none. */
+    memset(d, 0, 192);
+    d[0] = 0x04;
+    d[1] = 2;
+    g_assert_cmphex(pma(t, 2, 0x1a, d), ==, 0);
+    g_assert_cmphex(pma_get(t, 0x17, 2, d), ==, 0);
+    g_assert_cmphex(d[0], ==, 0x04);
+    g_assert_cmpuint(be32(d + 4), ==, 0);
+    g_assert_cmphex(pma_get(t, 0x17, 1, d), ==, 0);
+    g_assert_cmphex(d[0], ==, 0);
+    test_node_free(t);
+}
+
 static void test_all_ports(void)
 {
     TestNode *t = quiet_node(IB_NODE_TYPE_SWITCH);
@@ -465,7 +525,7 @@ static void test_status(void)
     uint8_t in[256], out[256], d[192] = { 0, 1 };
 
     static const uint16_t absent[] = {
-        0x13, 0x17, 0x19, 0x1a, 0x1f, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35,
+        0x13, 0x1f, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35,
     };
     unsigned i;
 
@@ -573,6 +633,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, &details[i], test_detail);
     }
     g_test_add_func("/agent/pma/vl-flow-update", test_vl_flow_update);
+    g_test_add_func("/agent/pma/op-code", test_op_code);
     g_test_add_func("/agent/pma/all-ports", test_all_ports);
     g_test_add_func("/agent/pma/port-select", test_port_select);
     g_test_add_func("/agent/pma/status", test_status);

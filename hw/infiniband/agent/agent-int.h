@@ -39,6 +39,7 @@ typedef struct IbAgentPort {
     uint8_t lmc, m_key_protect, sm_sl, subnet_timeout, init_type_reply;
     /* Every port. */
     uint8_t error_thresholds;     /* LocalPhyErrors, OverrunErrors */
+    int16_t count_op;             /* OpCode to count, -1: none */
     uint8_t enforcement;          /* IB_ENFORCE_* */
     uint8_t last_state;           /* PortState that was last told */
     bool led;

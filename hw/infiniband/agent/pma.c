@@ -21,11 +21,13 @@ typedef struct IbPmaCounter {
     uint8_t select;               /* bit of CounterSelect; SELECT2() */
     bool wide;                    /* 64 bits at byte @field */
     uint32_t field;
+    uint8_t shift;                /* shown in units of 2^shift */
 } IbPmaCounter;
 
 #define RAW(name)               offsetof(IbLinkCounters, name)
-#define NARROW(name, bit, f)    { RAW(name), bit, false, f }
-#define WIDE(name, bit, offset) { RAW(name), bit, true, offset }
+#define NARROW(name, bit, f)    { RAW(name), bit, false, f, 0 }
+#define WIDE(name, bit, offset) { RAW(name), bit, true, offset, 0 }
+#define KILOBYTES(name, bit, f) { RAW(name), bit, false, f, 10 }
 
 static const IbPmaCounter port_counters[] = {
     NARROW(symbol_errors, 0, IB_PORTCOUNTERS_SYMBOL_ERROR_COUNTER),
@@ -118,6 +120,19 @@ static const IbPmaCounter port_flow_ctl[] = {
     NARROW(rcv_flow_pkts, 1, IB_FLOWCTL_PORT_RCV_FLOW_PKTS),
 };
 
+static const IbPmaCounter port_op_rcv[] = {
+    NARROW(op_rcv_pkts, 0, IB_OPRCV_PORT_OP_RCV_PKTS),
+    KILOBYTES(op_rcv_bytes, 1, IB_OPRCV_PORT_OP_RCV_DATA),
+};
+
+#define VL_OP_PACKETS(vl) \
+    NARROW(op_rcv_pkts_vl[vl], vl, IB_VLOPPKTS_PORT_VL_OP_PACKETS(vl))
+#define VL_OP_DATA(vl) \
+    KILOBYTES(op_rcv_bytes_vl[vl], vl, IB_VLOPDATA_PORT_VL_OP_DATA(vl))
+
+static const IbPmaCounter port_vl_op_packets[] = { SIXTEEN(VL_OP_PACKETS) };
+static const IbPmaCounter port_vl_op_data[] = { SIXTEEN(VL_OP_DATA) };
+
 #define VL_FLOW_UPDATE(vl) \
     NARROW(flow_update_errors_vl[vl], vl, \
            IB_VLFCERR_PORT_VL_XMIT_FLOW_CTL_UPDATE_ERRORS(vl))
@@ -146,7 +161,10 @@ enum {
     BASE_FLOW_UPDATE = BASE_FLOW_CTL + G_N_ELEMENTS(port_flow_ctl),
     BASE_XMIT_SL = BASE_FLOW_UPDATE + G_N_ELEMENTS(port_vl_flow_update),
     BASE_RCV_SL = BASE_XMIT_SL + G_N_ELEMENTS(port_xmit_data_sl),
-    BASE_COUNT = BASE_RCV_SL + G_N_ELEMENTS(port_rcv_data_sl),
+    BASE_OP_RCV = BASE_RCV_SL + G_N_ELEMENTS(port_rcv_data_sl),
+    BASE_OP_PACKETS = BASE_OP_RCV + G_N_ELEMENTS(port_op_rcv),
+    BASE_OP_DATA = BASE_OP_PACKETS + G_N_ELEMENTS(port_vl_op_packets),
+    BASE_COUNT = BASE_OP_DATA + G_N_ELEMENTS(port_vl_op_data),
 };
 
 struct IbPmaPort {
@@ -196,6 +214,7 @@ typedef struct IbPmaAttribute {
     const IbPmaCounter *rows;
     unsigned count, base;
     uint32_t select2;             /* where CounterSelect2 is, or 0 */
+    bool op;                      /* of one OpCode, byte 0 */
     /* Others; @data: in for both, out for get */
     IbSmaStatus (*get)(IbNode *node, uint8_t *data);
     IbSmaStatus (*set)(IbNode *node, uint8_t *data);
@@ -236,7 +255,8 @@ static void pma_get(IbNode *node, const IbPmaAttribute *a, unsigned first,
             ib_put_be64(data + a->rows[i].field, values[i]);
         } else {
             ib_field_set(data, a->rows[i].field,
-                         ib_counter_clamp(values[i], a->rows[i].field));
+                         ib_counter_clamp(values[i] >> a->rows[i].shift,
+                                          a->rows[i].field));
         }
     }
 }
@@ -246,6 +266,37 @@ static bool pma_selected(const IbPmaCounter *row, uint32_t select,
 {
     return row->select < 32 ? select >> row->select & 1
                             : select2 >> (row->select - 32) & 1;
+}
+
+/*
+ * The OpCode that PortOpRcvCounters, PortVLOpPackets and PortVLOpData count,
+ * one for all three: none before the first Set, so that packets need not be
+ * looked into.  With another OpCode all of them start from 0.
+ */
+static void pma_count_op(IbNode *node, uint8_t num, int op)
+{
+    const IbLinkCounters *counters = ib_node_counters(node, num);
+    IbAgentPort *port = &node->ports[num];
+    unsigned i;
+
+    if (port->count_op == op) {
+        return;
+    }
+    port->count_op = op;
+    if (!port->pma) {
+        port->pma = g_new0(IbPmaPort, 1);
+    }
+    for (i = 0; i < G_N_ELEMENTS(port_op_rcv); i++) {
+        port->pma->base[BASE_OP_RCV + i] =
+            pma_raw(counters, port_op_rcv[i].raw);
+    }
+    for (i = 0; i < IB_VLS; i++) {
+        port->pma->base[BASE_OP_PACKETS + i] = counters->op_rcv_pkts_vl[i];
+        port->pma->base[BASE_OP_DATA + i] = counters->op_rcv_bytes_vl[i];
+    }
+    if (node->links[num]) {
+        ib_link_count_op(node->links[num], op);
+    }
 }
 
 /* A counter that is selected takes the value that the MAD holds. */
@@ -270,7 +321,7 @@ static void pma_set(IbNode *node, const IbPmaAttribute *a, unsigned first,
 
             if (pma_selected(row, select, select2)) {
                 port->pma->base[a->base + i] =
-                    pma_raw(counters, row->raw) - value;
+                    pma_raw(counters, row->raw) - (value << row->shift);
             }
         }
     }
@@ -279,16 +330,25 @@ static void pma_set(IbNode *node, const IbPmaAttribute *a, unsigned first,
 static IbSmaStatus pma_counters(IbNode *node, const IbPmaAttribute *a,
                                 bool is_set, uint8_t *data)
 {
-    unsigned first, last;
+    unsigned first, last, num;
+    uint8_t op;
 
     if (!pma_ports(node, ib_field_get(data, IB_PM_PORT_SELECT), &first,
                    &last)) {
         return IB_MAD_STATUS_BAD_FIELD;
     }
+    op = ib_field_get(data, IB_PM_OP_CODE);
+    for (num = first; is_set && a->op && num <= last; num++) {
+        pma_count_op(node, num, op);
+    }
     if (is_set) {
         pma_set(node, a, first, last, data);
     }
     pma_get(node, a, first, last, data);
+    if (a->op) {
+        ib_field_set(data, IB_PM_OP_CODE,
+                     MAX(node->ports[last].count_op, 0));
+    }
     return 0;
 }
 
@@ -309,8 +369,11 @@ static IbSmaStatus get_class_port_info(IbNode *node, uint8_t *data)
 }
 
 #define COUNTERS(id, name, rows, base, select2) \
-    { id, name, rows, G_N_ELEMENTS(rows), base, select2, NULL, NULL }
-#define OTHER(id, name, get, set)  { id, name, NULL, 0, 0, 0, get, set }
+    { id, name, rows, G_N_ELEMENTS(rows), base, select2, false, NULL, NULL }
+#define OF_OP(id, name, rows, base) \
+    { id, name, rows, G_N_ELEMENTS(rows), base, 0, true, NULL, NULL }
+#define OTHER(id, name, get, set) \
+    { id, name, NULL, 0, 0, 0, false, get, set }
 
 static const IbPmaAttribute pma_attributes[] = {
     OTHER(IB_ATTR_CLASS_PORT_INFO, "ClassPortInfo", get_class_port_info,
@@ -325,8 +388,14 @@ static const IbPmaAttribute pma_attributes[] = {
              port_rcv_error_details, BASE_RCV_ERROR, 0),
     COUNTERS(IB_PM_ATTR_PORT_XMIT_DISCARD_DETAILS, "PortXmitDiscardDetails",
              port_xmit_discard_details, BASE_XMIT_DISCARD, 0),
+    OF_OP(IB_PM_ATTR_PORT_OP_RCV_COUNTERS, "PortOpRcvCounters", port_op_rcv,
+          BASE_OP_RCV),
     COUNTERS(IB_PM_ATTR_PORT_FLOW_CTL_COUNTERS, "PortFlowCtlCounters",
              port_flow_ctl, BASE_FLOW_CTL, 0),
+    OF_OP(IB_PM_ATTR_PORT_VL_OP_PACKETS, "PortVLOpPackets",
+          port_vl_op_packets, BASE_OP_PACKETS),
+    OF_OP(IB_PM_ATTR_PORT_VL_OP_DATA, "PortVLOpData", port_vl_op_data,
+          BASE_OP_DATA),
     COUNTERS(IB_PM_ATTR_PORT_VL_XMIT_FLOW_CTL_UPDATE_ERRORS,
              "PortVLXmitFlowCtlUpdateErrors", port_vl_flow_update,
              BASE_FLOW_UPDATE, 0),
@@ -352,6 +421,10 @@ void ib_pma_reset(IbNode *node, uint8_t num)
     uint64_t raw;
 
     ib_pma_free(port);
+    port->count_op = -1;
+    if (node->links[num]) {
+        ib_link_count_op(node->links[num], -1);
+    }
     for (a = pma_attributes;
          counters && a < pma_attributes + G_N_ELEMENTS(pma_attributes); a++) {
         for (i = 0; i < a->count; i++) {
@@ -430,6 +503,7 @@ void ib_pma_save(const IbNode *node, uint8_t num, IbStateWriter *w)
     const IbPmaPort *pma = node->ports[num].pma;
     unsigned i;
 
+    ib_state_put16(w, node->ports[num].count_op);
     ib_state_put8(w, pma != NULL);
     for (i = 0; pma && i < BASE_COUNT; i++) {
         ib_state_put64(w, pma->base[i]);
@@ -444,6 +518,14 @@ void ib_pma_load(IbNode *node, uint8_t num, unsigned version,
     unsigned count = version < 3 ? BASE_V2 : BASE_COUNT;
     unsigned i;
 
+    port->count_op = version < 3 ? -1 : (int16_t)ib_state_get16(r);
+    if (port->count_op < -1 || port->count_op > UINT8_MAX) {
+        port->count_op = -1;
+        ib_state_fail(r);
+    }
+    if (node->links[num]) {
+        ib_link_count_op(node->links[num], port->count_op);
+    }
     g_free(port->pma);
     port->pma = NULL;
     if (ib_state_get8(r)) {

@@ -158,7 +158,7 @@ struct IbLink {
     bool crc;
     bool tap;
     bool tx_special;                /* crc, tap, or paced */
-    bool rx_special;                /* crc, tap, or injection */
+    bool rx_special;                /* crc, tap, injection, or count_op */
     bool trace;
     bool sending;                   /* in send_frame(): frame is taken */
     bool draining;
@@ -169,6 +169,7 @@ struct IbLink {
 
     /* Receiver */
     uint16_t rx_open;               /* VLs that may receive */
+    int16_t count_op;               /* BTH.OpCode to count; -1: none */
     uint16_t vls_operational;
     uint16_t rx_max;
     uint16_t credit_dirty;          /* VLs to advertise with the next frame */

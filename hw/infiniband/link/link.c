@@ -112,6 +112,7 @@ IbLink *ib_link_new(const IbLinkConfig *config, const IbLinkOps *ops,
     link->enabled = true;
     link->state = IB_PORT_DOWN;
     link->phys = IB_PHYS_POLLING;
+    link->count_op = -1;
     link->deadline = INT64_MAX;
     link->width_active = config->width_supported & -config->width_supported;
     link->speed_active = config->speed_supported & -config->speed_supported;
@@ -299,6 +300,12 @@ IbLinkCounters *ib_link_counters(IbLink *link)
     return c;
 }
 
+void ib_link_count_op(IbLink *link, int op)
+{
+    link->count_op = op;
+    ib_link_update_special(link);
+}
+
 void ib_link_set_tap(IbLink *link, bool on)
 {
     link->tap = on;
@@ -308,7 +315,8 @@ void ib_link_set_tap(IbLink *link, bool on)
 void ib_link_update_special(IbLink *link)
 {
     link->tx_special = link->crc || link->tap || link->pace_rate;
-    link->rx_special = link->crc || link->tap || ib_inject_on(link);
+    link->rx_special = link->crc || link->tap || ib_inject_on(link) ||
+                       link->count_op >= 0;
 }
 
 void ib_link_set_trace(IbLink *link, bool on)

@@ -66,6 +66,23 @@ static inline void ib_rx_count(IbLinkCounters *c, const uint8_t *data,
     c->multicast_rcv_pkts += ib_lid_is_multicast(ib_lrh_dlid(data));
 }
 
+static void ib_rx_count_op(IbLink *link, const uint8_t *data, uint32_t len,
+                           unsigned vl)
+{
+    unsigned lnh = ib_lrh_lnh(data);
+    size_t bth = IB_LRH_BYTES + (lnh == IB_LNH_GRH ? IB_GRH_BYTES : 0);
+    IbLinkCounters *c = &link->counters;
+
+    if ((lnh == IB_LNH_BTH || lnh == IB_LNH_GRH) &&
+        len >= bth + IB_BTH_BYTES &&
+        ib_field_get(data + bth, IB_BTH_OPCODE) == (uint32_t)link->count_op) {
+        c->op_rcv_pkts++;
+        c->op_rcv_bytes += len;
+        c->op_rcv_pkts_vl[vl]++;
+        c->op_rcv_bytes_vl[vl] += len;
+    }
+}
+
 static inline void ib_rx_deliver(IbLink *link, IbPacket *packet)
 {
     link->ops->receive(link->opaque, packet);
@@ -121,7 +138,7 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
     /* The sender has spent the credits, whatever becomes of the packet. */
     overrun = ib_rx_overrun(link, vl, blocks);
     if (special) {
-        uint16_t vcrc = ib_vcrc(data, len);
+        uint16_t vcrc = link->crc || link->tap ? ib_vcrc(data, len) : 0;
 
         if ((link->crc && vcrc != ib_get_be16(data + len)) ||
             ib_inject_corrupt(link, vl)) {
@@ -162,6 +179,9 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
         ib_train_activate(link);
     }
 
+    if (special && link->count_op >= 0) {
+        ib_rx_count_op(link, data, len, vl);
+    }
     packet.data = data;
     packet.len = len;
     packet.vl = vl;

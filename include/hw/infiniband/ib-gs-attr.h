@@ -59,6 +59,7 @@
  * PortSelect and CounterSelect lie at the same place in all attributes of
  * counters. IB_PM_ALL_PORTS selects all ports at once.
  */
+#define IB_PM_OP_CODE                   IB_FIELD8(0, 7, 0)  /* of some */
 #define IB_PM_PORT_SELECT               IB_FIELD8(1, 7, 0)
 #define IB_PM_COUNTER_SELECT            IB_FIELD16(2, 15, 0)
 #define IB_PM_ALL_PORTS                 0xff

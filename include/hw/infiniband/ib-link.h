@@ -104,6 +104,9 @@ typedef struct IbLinkCounters {
     uint64_t xmit_flow_pkts, rcv_flow_pkts; /* credits of one VL each */
     uint64_t flow_update_errors_vl[IB_VLS]; /* the peer sent none for long */
     uint64_t xmit_data_sl[IB_SLS], rcv_data_sl[IB_SLS];     /* words */
+    /* Received with the BTH.OpCode of ib_link_count_op() */
+    uint64_t op_rcv_pkts, op_rcv_bytes;
+    uint64_t op_rcv_pkts_vl[IB_VLS], op_rcv_bytes_vl[IB_VLS];
 } IbLinkCounters;
 
 /* What the thresholds of a port watch (IBA Vol.1 7.12.2) */
@@ -361,6 +364,12 @@ void ib_link_set_vl_arb(IbLink *link, bool high, const IbVlArbEntry table[64]);
  * ask again for each reading.
  */
 IbLinkCounters *ib_link_counters(IbLink *link);
+
+/*
+ * Count what is received with the OpCode @op, 0 to 255, or nothing (-1, as it
+ * is at first): the op_rcv_* of IbLinkCounters go on from where they are.
+ */
+void ib_link_count_op(IbLink *link, int op);
 
 void ib_link_set_tap(IbLink *link, bool on);
 void ib_link_set_trace(IbLink *link, bool on);
