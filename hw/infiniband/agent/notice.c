@@ -8,7 +8,8 @@
  * out, and shows the next, whose toggle is the other one.  An empty queue
  * shows Type 7F.  Of an end port without IsNoticeSupported there is none.
  * What finds the queue full takes the place of the oldest; the toggle turns
- * then, too, so that a Set meant for that one does nothing.
+ * then, too, so that a Set meant for that one does nothing.  What is the same as
+ * the newest (a storm of bad keys) is not put there again.
  */
 #include "agent-int.h"
 
@@ -31,6 +32,11 @@ void ib_notice_free(IbAgentPort *port)
     port->notices = NULL;
 }
 
+static uint8_t *notice_at(IbNoticeQueue *q, unsigned n)
+{
+    return q->notice[(q->first + n) % NOTICES];
+}
+
 static void notice_drop(IbNoticeQueue *q)
 {
     q->first = (q->first + 1) % NOTICES;
@@ -42,8 +48,8 @@ void ib_notice_add(IbNode *node, uint8_t num,
                    const uint8_t notice[IB_NOTICE_BYTES])
 {
     IbAgentPort *port = &node->ports[num];
+    uint8_t told[IB_NOTICE_BYTES];
     IbNoticeQueue *q;
-    uint8_t *to;
 
     if (!ib_notice_supported(node, num)) {
         return;
@@ -52,12 +58,16 @@ void ib_notice_add(IbNode *node, uint8_t num,
         port->notices = g_new0(IbNoticeQueue, 1);
     }
     q = port->notices;
+    memcpy(told, notice, IB_NOTICE_BYTES);
+    ib_field_set(told, IB_NOTICE_ISSUER_LID, port->lid);
+    if (q->count && !memcmp(told, notice_at(q, q->count - 1),
+                            IB_NOTICE_BYTES)) {
+        return;
+    }
     if (q->count == NOTICES) {
         notice_drop(q);
     }
-    to = q->notice[(q->first + q->count++) % NOTICES];
-    memcpy(to, notice, IB_NOTICE_BYTES);
-    ib_field_set(to, IB_NOTICE_ISSUER_LID, port->lid);
+    memcpy(notice_at(q, q->count++), told, IB_NOTICE_BYTES);
 }
 
 IbSmaStatus ib_sma_get_notice(IbNode *node, uint8_t in_port,
