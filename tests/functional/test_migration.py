@@ -56,22 +56,28 @@ class Migration(FabricCase):
         for guest in self.guests.values():
             self.assertEqual(guest.kernel_problems(), [], guest.name)
 
-    def test_guest(self):
-        """With IPoIB up, to another process at the same cable."""
+    def move(self):
+        """Guest b goes on in another process, at the same cable."""
         old = self.guests['b']
-        counted = old.qom_get('/machine/peripheral/hca', 'counters')
-        lid = old.qom_get('/machine/peripheral/hca', 'lid')
-        mad = 'smpquery nodeinfo -D 0 | grep -i ^Guid'
-        guid = old.sh(mad)
         file = self.save(old)
-        new = Guest('b2', self.fabric.folder, self.kernel, old.netdev, old.hca,
-                    ['-incoming', f'file:{file}'])
+        new = Guest(f'{old.name}2', self.fabric.folder, self.kernel,
+                    old.netdev, old.hca, ['-incoming', f'file:{file}'])
         self.fabric.guests.append(new)
         new.start()
         self.wait_running(new)
         new.wait_booted()
         self.guests['b'] = new
         new.wait_for(f'cat {STATE}', 'ACTIVE', 30)
+        return new
+
+    def test_guest(self):
+        """With IPoIB up."""
+        old = self.guests['b']
+        counted = old.qom_get('/machine/peripheral/hca', 'counters')
+        lid = old.qom_get('/machine/peripheral/hca', 'lid')
+        mad = 'smpquery nodeinfo -D 0 | grep -i ^Guid'
+        guid = old.sh(mad)
+        new = self.move()
         self.assertEqual(new.qom_get('/machine/peripheral/hca', 'lid'), lid)
         self.assertEqual(new.sh(mad), guid)
         self.assertGreaterEqual(
@@ -79,6 +85,30 @@ class Migration(FabricCase):
             counted['xmit-pkts'])
         self.ping()
         new.sh('ping -c 3 -i 0.2 10.0.0.1')
+        self.no_complaints()
+
+    def test_connections(self):
+        """In the midst of RDMA reads and writes that rping compares, and of
+        a file that is copied over another connection."""
+        a, b = self.guests['a'], self.guests['b']
+        a.sh('head -c 96M /dev/urandom >/tmp/file')
+        b.sh('(rcopy >/dev/null 2>&1 & echo $! >/tmp/pid);'
+             ' (rping -s -C 2000 -S 20000 -V >/dev/null 2>/tmp/rping.err;'
+             ' echo $? >/tmp/rping.status) & sleep 1')
+        copy = a.agent.start('rcopy /tmp/file 10.0.0.2:/tmp/file', 180)
+        pings = a.agent.start('rping -c -a 10.0.0.2 -C 2000 -S 20000 -V -v'
+                              ' >/tmp/rping.out', 180)
+        a.wait_for('wc -l </tmp/rping.out', r'^[1-9]\d', 30)
+        b.wait_for('ls /tmp/file', 'file', 30)
+        self.assertEqual(a.sh('pgrep -c "^(rcopy|rping)$"'), '2\n')
+        b = self.move()
+        for key in (pings, copy):
+            done = a.agent.wait(key, 240)
+            self.assertEqual(done.status, 0, str(done))
+        self.assertEqual(b.wait_for('cat /tmp/rping.status', r'\d', 30), '0\n')
+        self.assertIn('rdma-ping-1999:', a.sh('tail -n 1 /tmp/rping.out'))
+        b.sh('kill $(cat /tmp/pid)')
+        self.assertEqual(a.sh('sha1sum /tmp/file'), b.sh('sha1sum /tmp/file'))
         self.no_complaints()
 
     def test_switch(self):

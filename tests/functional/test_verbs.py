@@ -4,24 +4,11 @@
 import re
 import unittest
 
-from ibtest.case import FabricCase, each_kernel
-from ibtest.steps import bring_up
+from ibtest.case import each_kernel
+from ibtest.pair import PairCase
 
 
-class Verbs(FabricCase):
-    @classmethod
-    def build(cls, fabric):
-        switch = fabric.add_switch('sw0', 4)
-        cls.guests = {name: fabric.add_guest(name, cls.kernel, switch, port)
-                      for name, port in (('a', 1), ('b', 2))}
-        cls.facts = {'ports': 4}
-
-    @classmethod
-    def prepare(cls):
-        super().prepare()
-        # The programs exchange their addresses over IPoIB.
-        bring_up(cls.guests, cls.facts)
-
+class Verbs(PairCase):
     def test_devinfo(self):
         out = self.guests['b'].sh('ibv_devinfo -v')
         for pattern in (r'hca_id:\s*mlx4_0', r'transport:\s*InfiniBand',
@@ -36,19 +23,6 @@ class Verbs(FabricCase):
                          int(self.facts['node_guid_b'], 16))
         gid = re.search(r'GID\[\s*0\]:\s*(\S+)', out).group(1)
         self.assertTrue(gid.startswith('fe80:'), gid)
-
-    def pair(self, server, client=None, timeout=60):
-        """Run a program in b, and in a with b's address; a's output."""
-        a, b = self.guests['a'], self.guests['b']
-        client = client or f'{server} 10.0.0.2'
-        waiting = b.agent.start(server, timeout)
-        # The client does not wait for a server that is slow to start.
-        done = a.try_sh(f'for i in 1 2 3 4 5 6; do sleep 0.5; {client} && '
-                        'exit; done; exit 1', timeout)
-        end = b.agent.wait(waiting, timeout + 60)
-        self.assertEqual(done.status, 0, f'{done}\n{end}')
-        self.assertEqual(end.status, 0, str(end))
-        return done.out
 
     def pingpong(self, program):
         self.assertIn('200 iters in', self.pair(f'{program} -n 200'))
@@ -78,23 +52,20 @@ class Verbs(FabricCase):
         """Extended reliable connections: targets that share an SRQ."""
         self.assertIn('success', self.pair('ibv_xsrq_pingpong -n 200'))
 
-    def perftest(self, program):
-        """perftest's line of figures: bytes and iterations as asked."""
-        out = self.pair(f'{program} -s 65536 -n 100')
-        self.assertRegex(out, r'(?m)^ *65536 +100 +\d')
+    def large(self, program):
+        self.perftest(f'{program} -s 65536 -n 100', [65536])
 
     def test_rdma_write(self):
-        self.perftest('ib_write_bw')
+        self.large('ib_write_bw')
 
     def test_rdma_read(self):
-        self.perftest('ib_read_bw')
+        self.large('ib_read_bw')
 
     def test_send(self):
-        self.perftest('ib_send_bw')
+        self.large('ib_send_bw')
 
     def test_atomics(self):
-        out = self.pair('ib_atomic_lat -n 100')
-        self.assertRegex(out, r'(?m)^ *8 +100 +\d')
+        self.perftest('ib_atomic_lat -n 100', [8])
 
     def test_connection_manager(self):
         """rdma_cm over IPoIB's addresses, data checked at both ends."""
@@ -102,8 +73,7 @@ class Verbs(FabricCase):
         self.assertEqual(out.count('ping data: rdma-ping-'), 5)
 
     def test_zz_no_complaint_from_the_kernel(self):
-        for guest in self.guests.values():
-            self.assertEqual(guest.kernel_problems(), [])
+        self.no_complaints()
 
 
 each_kernel(Verbs)

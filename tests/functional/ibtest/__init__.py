@@ -7,4 +7,5 @@
     fabric    several of them, cabled, in a private folder
     steps     the demo, as a list of commands and of what they must show
     case      unittest.TestCase on a fabric, and the runner
+    pair      two guests on a switch, and programs between them
 """

@@ -64,6 +64,19 @@ def each_kernel(case):
     return None
 
 
+def long_test(test):
+    """Decorator of a class or a method: only --long runs it."""
+    test.long_test = True
+    return test
+
+
+def is_long(test):
+    """Of a test that has been loaded."""
+    method = getattr(test, test._testMethodName, None)
+    return (getattr(test, 'long_test', False) or
+            getattr(method, 'long_test', False))
+
+
 class Result(unittest.TestResult):
     """One line a test, with its time; what failed shows the fabric's logs."""
 
