@@ -8,8 +8,8 @@
  * out, and shows the next, whose toggle is the other one.  An empty queue
  * shows Type 7F.  Of an end port without IsNoticeSupported there is none.
  * What finds the queue full takes the place of the oldest; the toggle turns
- * then, too, so that a Set meant for that one does nothing.  What is the same as
- * the newest (a storm of bad keys) is not put there again.
+ * then, too, so that a Set meant for that one does nothing.  What is the same
+ * as the newest (a storm of bad keys) is not put there again.
  */
 #include "agent-int.h"
 

@@ -220,8 +220,8 @@ void ib_link_reset(IbLink *link, bool keep_counters);
 
 /*
  * The cable that is to be attached next is of another kind: take max_frame,
- * keepalive_ms, timeout_ms and training_ms of @config, rest as it was.  Not while
- * one is attached.
+ * keepalive_ms, timeout_ms and training_ms of @config, rest as it was.  Not
+ * while one is attached.
  */
 void ib_link_set_cable(IbLink *link, const IbLinkConfig *config);
 
