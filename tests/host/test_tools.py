@@ -99,6 +99,38 @@ class Tools(unittest.TestCase):
                             self.run_tool('perfquery', '-x', lid, '1'))
         self.assertGreater(int(packets.group(1)), 0)
 
+    def test_perfquery_every_attribute(self):
+        """What perfquery can ask for is there, or refused; -R clears it."""
+        port = (self.lid, '1')
+        for option, name in (('-X', 'XmtDataSL0'), ('-S', 'RcvDataSL0'),
+                             ('-D', 'PortSwHOQLifetimeLimitDiscards'),
+                             ('-E', 'PortLoopingErrors'),
+                             ('--oprcvcounters', 'PortOpRcvData'),
+                             ('--flowctlcounters', 'PortRcvFlowPkts'),
+                             ('--vloppackets', 'PortVLOpPackets15'),
+                             ('--vlopdata', 'PortVLOpData15'),
+                             ('--vlxmitflowctlerrors',
+                              'PortVLXmitFlowCtlUpdateErrors15'),
+                             ('--vlxmitcounters', 'PortVLXmitWait15')):
+            with self.subTest(option=option):
+                def ask(option=option, name=name):
+                    found = re.search(rf'{name}:\.+(\d+)',
+                                      self.run_tool('perfquery', option,
+                                                    *port))
+                    self.assertTrue(found, name)
+                    return int(found.group(1))
+                before = ask()
+                self.run_tool('perfquery', '-R', option, *port)
+                if name in ('XmtDataSL0', 'RcvDataSL0'):
+                    self.assertGreater(before, 1000)
+                    self.assertLess(ask(), 1000)
+        for option in ('-T', '--swportvlcong', '--rcvcc', '--slrcvfecn',
+                       '--slrcvbecn', '--xmitcc', '--vlxmittimecc'):
+            with self.subTest(option=option):
+                done = self.fabric.try_run('perfquery', option, *port)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn('cannot query', done.stdout)
+
     def test_congestion_control(self):
         """ibsim takes its class for SMPs and writes into P_Key tables."""
         self.assertIn('CongestionInfo',
