@@ -257,6 +257,37 @@ class Security(unittest.TestCase):
             self.assertRegex(out, r'LinkState:\.+Active')
 
 
+class Thresholds(unittest.TestCase):
+    def test_link_integrity(self):
+        """More than LocalPhyErrors bad packets: counted, and OpenSM hears."""
+        with make('fat_tree', nodes=4, radix=4) as file, \
+                Fabric(file.name) as fabric:
+            fabric.opensm()
+            fabric.wait_active()
+            nodes = fabric.ask('nodes')['nodes']
+            ca = [node for node in nodes if node['type'] == 'ca'][1]
+            link = fabric.ask(f'link {ca["node"]} 1')
+            end = 'b' if link['a'] == ca['node'] else 'a'
+            switch, port = link[end], link[f'{end}-port']
+            lid = next(str(node['lids'][0]) for node in nodes
+                       if node['node'] == switch)
+            fabric.ask(f'error {switch} {port} corrupt=1000000')
+            for _ in range(9):
+                done = fabric.try_run('smpquery', '-t', '100', 'nodeinfo',
+                                      lid, node=ca['node'])
+                self.assertNotEqual(done.returncode, 0)
+            fabric.wait_text('opensm0.log',
+                             r'num:129 .*Producer:2 \(Switch\) from '
+                             rf'LID:{lid} Port {port} ')
+            fabric.ask(f'error {switch} {port}')
+            out = fabric.run('perfquery', lid, str(port))
+            self.assertRegex(out, r'LocalLinkIntegrityErrors:\.+[1-9]')
+            out = fabric.run('perfquery', '-E', lid, str(port))
+            errors = re.search(r'PortLocalPhysicalErrors:\.+(\d+)', out)
+            self.assertGreater(int(errors.group(1)), 8)
+            self.assertRegex(out, r'PortMalformedPktErrors:\.+0\n')
+
+
 class Broken(unittest.TestCase):
     def test_files(self):
         """File, line and reason; nothing starts."""
