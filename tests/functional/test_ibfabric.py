@@ -3,6 +3,7 @@
 net.2sw2path4hca, two of whose four nodes are VMs."""
 
 import os
+import pty
 import re
 import shutil
 import signal
@@ -265,6 +266,24 @@ class Lab(Case):
                      'lab')
         self.assertEqual(sorted(self.processes()), before)
         self.ping()
+
+    def test_13_console(self):
+        """A shell on a terminal, and Ctrl-] out of it."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        with subprocess.Popen([IBFABRIC, 'console', 'Hca1'], env=self.env,
+                              stdin=slave, stdout=slave,
+                              stderr=slave) as console:
+            self.addCleanup(console.kill)
+            os.close(slave)
+            shown = b''
+            for sent, pattern in ((b'', b'# '),
+                                  (b'echo "<$(hostname)>"\r', b'<Hca1>'),
+                                  (b'\x1d', None)):
+                os.write(master, sent)
+                while pattern is not None and pattern not in shown:
+                    shown += os.read(master, 4096)
+            self.assertEqual(console.wait(60), 0)
 
     def test_99_down(self):
         self.assertGreaterEqual(len(self.processes()), 4 if self.opensm else 3)
