@@ -171,6 +171,10 @@ def host(args):
     env = dict(os.environ, IBSIM_SOCKNAME=run.path(IBSIM),
                LD_PRELOAD=f'{library}:{preload}' if preload else library)
     env[state.MARK] = str(run.folder)
+    # What an SM remembers is of this fabric and no other.
+    os.makedirs(run.path('opensm'), exist_ok=True)
+    for name in ('OSM_CACHE_DIR', 'OSM_TMP_DIR'):
+        env.setdefault(name, run.path('opensm'))
     if args.at:
         env['SIM_HOST'] = run.topology().find(args.at).id
     os.execve(program, args.words, env)

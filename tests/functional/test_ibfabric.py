@@ -55,10 +55,7 @@ class Case(unittest.TestCase):
         cls.folder = tempfile.mkdtemp(prefix='ibfabric-')
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         os.mkdir(f'{cls.folder}/run', mode=0o700)
-        os.mkdir(f'{cls.folder}/osm')
-        cls.env = dict(os.environ, IBFABRIC_RUN=f'{cls.folder}/run',
-                       OSM_CACHE_DIR=f'{cls.folder}/osm',
-                       OSM_TMP_DIR=f'{cls.folder}/osm')
+        cls.env = dict(os.environ, IBFABRIC_RUN=f'{cls.folder}/run')
         cls.net = f'{cls.folder}/net'
         with open(cls.net, 'w', encoding='ascii') as file:
             file.write(NET)
@@ -133,7 +130,7 @@ class Lab(Case):
         if os.path.exists(UMAD2SIM) and shutil.which('opensm', path=os.environ[
                 'PATH'] + ':/usr/sbin'):
             cls.opensm = True
-            cls.done('host', 'opensm', '-B', '-f', f'{cls.folder}/osm/log')
+            cls.done('host', 'opensm', '-B', '-f', f'{cls.folder}/opensm.log')
         else:
             cls.opensm = False
             cls.done('exec', 'Hca1', 'opensm -B')
@@ -190,6 +187,13 @@ class Lab(Case):
                         '0')
         self.assertIn('Hca4', out)
         self.refused('no program', 'host', 'no-such-program')
+
+    def test_05_what_opensm_remembers(self):
+        """... goes with the fabric."""
+        if not self.opensm:
+            self.skipTest('needs opensm and libumad2sim0')
+        self.assertIn('guid2lid',
+                      os.listdir(f'{self.folder}/run/lab/opensm'))
 
     def test_06_link_of_a_vm(self):
         self.done('link', 'down', 'Hca2')
