@@ -295,11 +295,13 @@ def add_running(commands):
     made.add_argument('what', choices=('down', 'up'))
     made.add_argument('port', metavar='NODE:PORT')
     made = command('error', 'make a cable bad: of a million packets that the '
-                   'port receives so many are lost, corrupt or late',
+                   'port receives so many are lost, corrupt, late or '
+                   'doubled',
                    running.error)
     made.add_argument('port', metavar='NODE:PORT')
     made.add_argument('settings', metavar='SETTING', nargs='+',
                       help='off, drop=N, corrupt=N, delay=N, delay-us=N, '
+                      'duplicate=N, '
                       'class=all|data|vlN, seed=N')
     made = command('capture', 'write what passes a port for Wireshark',
                    running.capture)

@@ -102,11 +102,13 @@ def link(args):
 
 
 ERRORS = {'drop': 1000000, 'corrupt': 1000000, 'delay': 1000000,
-          'delay-us': 1000000, 'seed': (1 << 32) - 1}
+          'delay-us': 1000000, 'duplicate': 1000000,
+          'seed': (1 << 32) - 1}
 
 
 def parse_errors(texts):
-    """drop=N corrupt=N delay=N delay-us=N seed=N class=C, or off."""
+    """drop=N corrupt=N delay=N delay-us=N duplicate=N seed=N class=C, or
+    off."""
     wanted = {}
     for text in texts:
         name, equals, value = text.partition('=')

@@ -151,7 +151,7 @@ class Live:
 
     def error(self, node, port, wanted):
         """What of the packets that a port receives goes wrong: a dict of
-        drop, corrupt, delay, delay-us, seed, vls."""
+        drop, corrupt, delay, delay-us, duplicate, seed, vls."""
         self._has_cable(node, port)
         vm = self.vms.get(node)
         if vm is None:
@@ -159,14 +159,15 @@ class Live:
                 f'{name}={value}' for name, value in wanted.items()))
             return
         settings = {'drop': 0, 'corrupt': 0, 'delay': 0, 'delay-us': 0,
-                    'seed': 0, **wanted}
+                    'duplicate': 0, 'seed': 0, **wanted}
         vls = settings.pop('vls', ALL_VLS)
         names = {ALL_VLS: 'all', DATA_VLS: 'data'}
         monitor = self.monitor(vm)
         monitor.set(vm_port(port), 'inject-class', names.get(
             vls, f'vl{vls.bit_length() - 1}'))
         # How late, and which, before how many.
-        for name in ('delay-us', 'seed', 'drop', 'corrupt', 'delay'):
+        for name in ('delay-us', 'seed', 'drop', 'corrupt', 'delay',
+                     'duplicate'):
             monitor.set(vm_port(port), f'inject-{name}', settings[name])
 
     def capture(self, node, port, path):

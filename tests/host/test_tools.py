@@ -257,7 +257,24 @@ class Security(unittest.TestCase):
             self.assertRegex(out, r'LinkState:\.+Active')
 
 
-class Thresholds(unittest.TestCase):
+class Errors(unittest.TestCase):
+    def test_everything_comes_twice(self):
+        """At each port: OpenSM still brings the fabric up."""
+        with make('fat_tree', nodes=4, radix=4) as file, \
+                Fabric(file.name) as fabric:
+            for link in fabric.ask('links')['links']:
+                for end in 'ab':
+                    fabric.ask(f'error {link[end]} {link[f"{end}-port"]} '
+                               'duplicate=1000000')
+            fabric.opensm()
+            fabric.wait_active()
+            self.assertEqual(fabric.run('ibhosts').count('Ca\t'), 4)
+            link = fabric.ask('links')['links'][0]
+            sent, received = (
+                fabric.ask(f'counters {link[end]} {link[f"{end}-port"]}')
+                for end in 'ab')
+            self.assertGreater(received['rcv-pkts'], sent['xmit-pkts'])
+
     def test_link_integrity(self):
         """More than LocalPhyErrors bad packets: counted, and OpenSM hears."""
         with make('fat_tree', nodes=4, radix=4) as file, \

@@ -328,9 +328,9 @@ static void test_commands(void)
     expect(&w, "status", "\"up\": 2,");
     expect(&w, "link 0x100001 1", "\"plugged\": false");
     expect(&w, "link up s1 2", "\"state\": \"init\"");
-    expect(&w, "error s1 2 drop=7 vls=0x8000",
+    expect(&w, "error s1 2 drop=7 duplicate=8 vls=0x8000",
            "{\"drop\": 7, \"corrupt\": 0, \"delay\": 0, \"delay-us\": 0, "
-           "\"vls\": 32768}");
+           "\"duplicate\": 8, \"vls\": 32768}");
     expect(&w, "error s1 2", "\"drop\": 0");
     expect(&w, "counters 's1' 2", "{\"xmit-data\": 0, ");
     expect(&w, "error s1 2 drop=1000001", "\"drop= must be 0..1000000, not ");

@@ -115,7 +115,8 @@ bool ib_fabric_cable_plugged(const IbFabric *f, uint32_t index, uint8_t port)
 
 static bool any_inject(const IbLinkInject *inject)
 {
-    return inject->drop || inject->corrupt || inject->delay;
+    return inject->drop || inject->corrupt || inject->delay ||
+           inject->duplicate;
 }
 
 bool ib_fabric_set_inject(IbFabric *f, uint32_t index, uint8_t port,

@@ -297,6 +297,7 @@ static bool set_error(Command *c, IbLinkInject *inject, const char *word)
         { "corrupt=", offsetof(IbLinkInject, corrupt), 1000000 },
         { "delay=", offsetof(IbLinkInject, delay), 1000000 },
         { "delay-us=", offsetof(IbLinkInject, delay_us), 1000000 },
+        { "duplicate=", offsetof(IbLinkInject, duplicate), 1000000 },
         { "seed=", offsetof(IbLinkInject, seed), UINT32_MAX },
     };
     uint64_t value;
@@ -322,7 +323,8 @@ static bool set_error(Command *c, IbLinkInject *inject, const char *word)
             return true;
         }
     }
-    fail(c, "%s is none of drop= corrupt= delay= delay-us= vls= seed=", word);
+    fail(c, "%s is none of drop= corrupt= delay= delay-us= duplicate= vls= "
+         "seed=", word);
     return false;
 }
 
@@ -342,9 +344,10 @@ static void cmd_error(Command *c)
     }
     ib_fabric_set_inject(c->fabric, c->node, c->port, &inject);
     g_string_append_printf(c->out, "{\"drop\": %u, \"corrupt\": %u, "
-                           "\"delay\": %u, \"delay-us\": %u, \"vls\": %u}",
+                           "\"delay\": %u, \"delay-us\": %u, "
+                           "\"duplicate\": %u, \"vls\": %u}",
                            inject.drop, inject.corrupt, inject.delay,
-                           inject.delay_us, inject.vls);
+                           inject.delay_us, inject.duplicate, inject.vls);
 }
 
 static void cmd_capture(Command *c)
