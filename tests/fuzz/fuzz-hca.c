@@ -100,6 +100,7 @@ static void do_packet(Fuzz *f)
     IbPacketBth bth = {
         .opcode = how & 2 ? op : service[i] | (op & 0x1f),
         .se = how & 4, .a = how & 8, .m = how & 16, .pkey = 0xffff,
+        .fecn = (op >> 5) == 1, .becn = (op >> 5) == 2,
         .dest_qpn = i >= GSI ? (i == GSI) : 0x40 + i,
     };
     uint32_t base, bytes = size < 16 ? size : size < 200 ? 256 : size * 5;
@@ -153,6 +154,19 @@ static void do_packet(Fuzz *f)
     ib_link_flush(ib_hca_link(f->a->hca, 1));
 }
 
+/* What a congestion manager sets. */
+static void do_congestion(Fuzz *f)
+{
+    uint8_t in[256] = { 1, 0x21, 2, 2 }, out[256];
+    unsigned i, n = 68 + get8(f) % 64;
+
+    in[17] = get8(f) & 1 ? 0x16 : 0x17;
+    for (i = 64; i < n; i++) {
+        in[i] = get8(f);
+    }
+    ib_node_process_mad(ib_hca_node(f->b->hca), 1, 1, 0, in, out);
+}
+
 /* Any bytes behind a right LRH. */
 static void do_garbage(Fuzz *f)
 {
@@ -186,6 +200,7 @@ static void do_send(Fuzz *f)
     wr->remote_va = f->mem->va;
     wr->remote_key = how & 64 ? 1 : f->mem->key;
     wr->address.dlid = how & 128 ? 2 : 1;
+    wr->address.static_rate = op >> 4;
     wr->dest_qpn = 0x40 + UD;
     wr->qkey = 0x80010000;
     qp->bad_send = op > 250;
@@ -226,6 +241,7 @@ static void do_modify(Fuzz *f)
     attr.max_dest_rd_atomic = what >> 3 & 3;
     attr.path_mig_state = what >> 5 & 3;
     attr.path.loopback = what >> 7;
+    attr.path.static_rate = what >> 3 & 7;
     if (ib_qp_modify(f->qp[i]->qp, state, &attr) && state == IB_QPS_RESET) {
         /* The driver forgets what it had posted, too. */
         f->qp[i]->consumer = f->qp[i]->producer;
@@ -280,7 +296,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             do_packet(&f);
             break;
         case 6:
-            do_garbage(&f);
+            if (get8(&f) & 1) {
+                do_congestion(&f);
+            } else {
+                do_garbage(&f);
+            }
             break;
         case 7 ... 8:
             do_send(&f);

@@ -6,8 +6,9 @@
  * IBA Vol.1 annex A10, class 21.  What a manager sets here decides at a switch
  * which packets are marked with FECN: the owner asks for it with
  * ib_node_cc_marking() and tells each mark with ib_node_cc_marked(), which the
- * log keeps.  At a channel adapter the settings and the table are kept for the
- * manager; nothing here delays its packets.
+ * log keeps.  At a channel adapter settings and table say how much slower it
+ * is to send after marks that came back: the owner asks for them with
+ * ib_node_cc_reaction().  A CA's log is not migrated.
  *
  * Credit starvation is not there and CongestionInfo says so.  Trap 0 (CC_Key
  * violation) is not sent, and ClassPortInfo says that there are no traps.
@@ -28,6 +29,9 @@ enum {
     CONTROL_CREDIT_STARVATION = 1 << 3,
     CONTROL_MARKING_RATE      = 1 << 4,
 };
+
+/* CACongestionSetting.Port_Control: one index for all of an SL */
+enum { CA_CONTROL_PER_SL = 1 << 0 };
 
 /* What a CA keeps for an SL, and what a CongestionLogEvent is */
 typedef struct IbCcEntry {
@@ -57,10 +61,19 @@ typedef struct IbCcSwitch {
     IbCcEvent log[IB_CC_LOGSW_EVENTS];
 } IbCcSwitch;
 
+typedef struct IbCcCaEvent {
+    int64_t when;                 /* ns; 0: none */
+    IbCcThrottled what;
+} IbCcCaEvent;
+
 typedef struct IbCcCa {
     uint16_t port_control, control_map, ccti_limit;
     IbCcEntry entries[IB_SL_COUNT];
     uint16_t table[CCT_ENTRIES];  /* as on the wire */
+    /* Since the log was last read; log[0] is the newest. */
+    uint32_t events;
+    uint16_t event_map;
+    IbCcCaEvent log[IB_CC_LOGCA_EVENTS];
 } IbCcCa;
 
 /* Of an end port; made when first written to. */
@@ -167,6 +180,62 @@ void ib_node_cc_marked(IbNode *node, uint8_t port, uint16_t slid,
     };
 }
 
+static const IbCcCa *cc_ca_of(const IbNode *node, uint8_t port)
+{
+    return node->ports[port].cc ? node->ports[port].cc->ca : NULL;
+}
+
+bool ib_node_cc_reacts(const IbNode *node, uint8_t port)
+{
+    const IbCcCa *ca = cc_ca_of(node, port);
+    unsigned sl;
+
+    for (sl = 0; ca && sl < IB_SL_COUNT; sl++) {
+        if (ca->entries[sl].increase || ca->entries[sl].min) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ib_node_cc_reaction(const IbNode *node, uint8_t port, uint8_t sl,
+                         IbCcReaction *reaction)
+{
+    const IbCcCa *ca = cc_ca_of(node, port);
+    const IbCcEntry *entry = ca ? &ca->entries[sl % IB_SL_COUNT] : NULL;
+
+    if (!ca || (!entry->increase && !entry->min)) {
+        *reaction = (IbCcReaction) { 0 };
+        return;
+    }
+    *reaction = (IbCcReaction) {
+        .on = true,
+        .per_sl = ca->port_control & CA_CONTROL_PER_SL,
+        .increase = entry->increase, .trigger = entry->trigger,
+        .min = MIN(entry->min, ca->ccti_limit),
+        .limit = ca->ccti_limit,
+        .timer = (int64_t)entry->timer * NS_PER_TICK,
+    };
+}
+
+uint16_t ib_node_cc_table(const IbNode *node, uint8_t port, uint16_t ccti)
+{
+    const IbCcCa *ca = cc_ca_of(node, port);
+
+    return ca ? ca->table[MIN(ccti, ca->ccti_limit)] : 0;
+}
+
+void ib_node_cc_throttled(IbNode *node, uint8_t port,
+                          const IbCcThrottled *event)
+{
+    IbCcCa *ca = cc_ca(node, port);
+
+    ca->events++;
+    ca->event_map |= 1 << (event->sl % IB_SL_COUNT);
+    memmove(ca->log + 1, ca->log, sizeof(ca->log) - sizeof(ca->log[0]));
+    ca->log[0] = (IbCcCaEvent) { node->ops->now(node->opaque), *event };
+}
+
 /* ----------------------------------------------------------- attributes */
 
 /*
@@ -246,7 +315,32 @@ static void get_log_switch(IbNode *node, IbCcSwitch *sw, uint8_t *data)
     memset(sw->port_map, 0, sizeof(sw->port_map));
 }
 
-/* A CA's has no events: nothing here acts on BECN. */
+static void get_log_ca(IbCcCa *ca, uint8_t *data)
+{
+    unsigned i;
+
+    ib_field_set(data, IB_CC_LOGCA_THRESHOLD_EVENT_COUNTER,
+                 ib_counter_clamp(ca->events,
+                                  IB_CC_LOGCA_THRESHOLD_EVENT_COUNTER));
+    ib_field_set(data, IB_CC_LOGCA_THRESHOLD_CONGESTION_EVENT_MAP,
+                 ca->event_map);
+    for (i = 0; i < IB_CC_LOGCA_EVENTS && ca->log[i].when; i++) {
+        uint8_t *event = data + IB_CC_LOGCA_EVENT_OFFSET(i);
+        const IbCcThrottled *what = &ca->log[i].what;
+
+        ib_field_set(event, IB_CC_LOGCA_EVENT_LOCAL_QP, what->qpn);
+        ib_field_set(event, IB_CC_LOGCA_EVENT_REMOTE_QP, what->remote_qpn);
+        ib_field_set(event, IB_CC_LOGCA_EVENT_SL, what->sl);
+        ib_field_set(event, IB_CC_LOGCA_EVENT_SERVICE_TYPE, what->service);
+        ib_field_set(event, IB_CC_LOGCA_EVENT_LOCAL_LID, what->lid);
+        ib_field_set(event, IB_CC_LOGCA_EVENT_REMOTE_LID, what->remote_lid);
+        ib_field_set(event, IB_CC_LOGCA_EVENT_TIME_STAMP,
+                     cc_time_stamp(ca->log[i].when));
+    }
+    ca->events = 0;
+    ca->event_map = 0;
+}
+
 static IbSmaStatus get_log(IbNode *node, uint8_t num, uint32_t modifier,
                            uint8_t *data)
 {
@@ -263,6 +357,9 @@ static IbSmaStatus get_log(IbNode *node, uint8_t num, uint32_t modifier,
     } else {
         ib_field_set(data, IB_CC_LOG_LOG_TYPE, IB_CC_LOG_TYPE_CA);
         ib_field_set(data, IB_CC_LOGCA_CURRENT_TIME_STAMP, now);
+        if (cc) {
+            get_log_ca(cc->ca, data);
+        }
     }
     return 0;
 }
@@ -417,6 +514,7 @@ static IbSmaStatus set_ca_setting(IbNode *node, uint8_t num,
             };
         }
     }
+    ib_node_notify(node, num, IB_CHANGED_CC);
     return 0;
 }
 

@@ -37,6 +37,13 @@ typedef struct IbQpList {
     IbQp *head, *tail;
 } IbQpList;
 
+/* What congestion slows down: a QP, or all of an SL. */
+typedef struct IbFlow {
+    uint16_t ccti;
+    int64_t since;                /* its timer runs from here on */
+    int64_t send_at;              /* not before */
+} IbFlow;
+
 struct IbQp {
     IbHca *hca;
     IbHcaPort *port;              /* of attr.port; NULL in RESET */
@@ -45,7 +52,7 @@ struct IbQp {
     IbQpState state;
     IbQpAttr attr;
 
-    IbQpList *list;               /* ready, waiting or NULL */
+    IbQpList *list;               /* ready, waiting, paced or NULL */
     IbQp *prev, *next;
     uint8_t wait_vl;
 
@@ -56,8 +63,13 @@ struct IbQp {
     bool wr_active;               /* next_send() gave wr_id, not done yet */
     uint64_t wr_id;
 
+    IbFlow flow;
+    int64_t send_at;              /* by the static rate; not before */
+    bool owes_becn;               /* in its next response */
+
     IbRc *rc;                     /* connected types only */
     int64_t deadline;             /* of its timer, INT64_MAX: none */
+    int64_t wake;                 /* of its wait on the paced list; likewise */
     int64_t heap_deadline;        /* what its place in the heap stands for */
     int heap_index;               /* -1: not in the heap */
 };
@@ -69,6 +81,8 @@ struct IbHcaPort {
     IbLink *link;
     IbQp *special[2];
     IbQpList waiting;
+    bool cc;                      /* congestion may slow its packets */
+    IbFlow flows[16];             /* of its SLs */
 };
 
 typedef struct IbLoopPacket {
@@ -99,6 +113,7 @@ struct IbHca {
     bool busy;                    /* in a QP's turn or with a packet */
     GArray *late;                 /* IbLatePacket: came while busy */
     IbQpList ready;
+    IbQpList paced;               /* those that send_at holds back */
     unsigned budget;              /* left in this entry */
 
     IbLoopPacket *loop;           /* IB_LOOP_PACKETS, when first used */
@@ -134,6 +149,8 @@ void ib_hca_enter(IbHca *hca);
 void ib_hca_leave(IbHca *hca);
 /* Look at the packets that came while busy. */
 void ib_hca_receive_late(IbHca *hca);
+/* The congestion settings of the ports may be others now. */
+void ib_hca_sync_cc(IbHca *hca);
 /* Run the ready list soon, from the timer. */
 void ib_hca_kick(IbHca *hca);
 /* Count a packet that goes no further; @why also to the trace. */
@@ -170,6 +187,8 @@ void ib_hca_run(IbHca *hca);
 
 /* (Re)arm or, with INT64_MAX, disarm the QP's only timer. */
 void ib_qp_set_deadline(IbQp *qp, int64_t deadline);
+/* Likewise when it is to leave the paced list. */
+void ib_qp_set_wake(IbQp *qp, int64_t wake);
 void ib_qp_forget_timer(IbQp *qp);
 /* Tell ops->set_timer when the earliest of all deadlines has changed. */
 void ib_hca_rearm(IbHca *hca);
@@ -281,6 +300,21 @@ void ib_tx_send_smp(IbHcaPort *port, const uint8_t *mad, uint16_t dlid,
 /* One turn of the send queue of a datagram or special QP. */
 bool ib_ud_run(IbQp *qp);
 void ib_ud_receive(IbQp *qp, const IbRx *rx);
+
+/* ----------------------------------------------------------- throttle.c */
+
+/* May packets of this static rate have to wait? */
+static inline bool ib_throttled(const IbQp *qp, uint8_t static_rate)
+{
+    return static_rate || qp->port->cc;
+}
+
+/* Too soon for a packet on @sl: @qp is on the paced list. */
+bool ib_throttle_wait(IbQp *qp, uint8_t sl);
+void ib_throttle_sent(IbQp *qp, uint8_t static_rate, uint8_t sl,
+                      uint32_t bytes);
+/* A packet with FECN or BECN for @qp. */
+void ib_throttle_receive(IbQp *qp, const IbRx *rx);
 
 /* ---------------------------------------------------------------- raw.c */
 

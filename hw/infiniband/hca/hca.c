@@ -273,6 +273,15 @@ static void ib_hca_send_smp(void *opaque, uint8_t port, const uint8_t *mad,
     ib_tx_send_smp(&hca->ports[port], mad, dlid, sl);
 }
 
+void ib_hca_sync_cc(IbHca *hca)
+{
+    unsigned i;
+
+    for (i = 1; i <= hca->config.node.num_ports; i++) {
+        hca->ports[i].cc = ib_node_cc_reacts(hca->node, i);
+    }
+}
+
 static void ib_hca_changed(void *opaque, uint8_t port, uint32_t what)
 {
     IbHca *hca = opaque;
@@ -282,6 +291,9 @@ static void ib_hca_changed(void *opaque, uint8_t port, uint32_t what)
         hca->ports[port].waiting.head) {
         ib_port_wake(&hca->ports[port], 0xffff);
         ib_hca_kick(hca);
+    }
+    if (what & IB_CHANGED_CC) {
+        ib_hca_sync_cc(hca);
     }
     hca->ops->changed(hca->opaque, port, what);
 }
@@ -358,6 +370,10 @@ void ib_hca_reset(IbHca *hca)
         ib_link_set_enabled(hca->ports[i].link, false);
     }
     ib_node_reset(hca->node);
+    ib_hca_sync_cc(hca);
+    for (i = 1; i <= hca->config.node.num_ports; i++) {
+        memset(hca->ports[i].flows, 0, sizeof(hca->ports[i].flows));
+    }
     ib_hca_rearm(hca);
 }
 

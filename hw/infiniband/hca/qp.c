@@ -44,7 +44,7 @@ IbQp *ib_qp_new(IbHca *hca, uint32_t qpn, void *face)
     qp->face = face;
     qp->qpn = qpn;
     qp->state = IB_QPS_RESET;
-    qp->deadline = INT64_MAX;
+    qp->deadline = qp->wake = INT64_MAX;
     qp->heap_index = -1;
     (*page)[qpn & (IB_QP_PAGE_SIZE - 1)] = qp;
     hca->num_qps++;
@@ -65,7 +65,9 @@ static void ib_qp_clear(IbQp *qp)
     qp->port = NULL;
     qp->wait_vl = 0;
     qp->sq_more = qp->rq_more = qp->wr_active = false;
-    qp->draining = qp->last_wqe_told = false;
+    qp->draining = qp->last_wqe_told = qp->owes_becn = false;
+    qp->flow = (IbFlow) { 0 };
+    qp->send_at = 0;
     qp->state = IB_QPS_RESET;
 }
 

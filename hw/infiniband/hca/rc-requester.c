@@ -302,6 +302,7 @@ IbTxOpen ib_rc_tx_open(IbTx *tx, IbQp *qp, uint8_t opcode, uint32_t psn,
         .psn = psn,
     };
     bool loop = ib_tx_route(port, &qp->attr.path, &route);
+    bool throttled = ib_throttled(qp, qp->attr.path.static_rate) && !loop;
     IbTxOpen open;
 
     if (route.vl == IB_VL_SM || !(bth.pkey & IB_PKEY_BASE_MASK)) {
@@ -310,10 +311,24 @@ IbTxOpen ib_rc_tx_open(IbTx *tx, IbQp *qp, uint8_t opcode, uint32_t psn,
                                             : IB_DISCARD_TX_PKEY, NULL, 0);
         return IB_TX_DROP;
     }
+    if (G_UNLIKELY(throttled) && ib_throttle_wait(qp, route.sl)) {
+        return IB_TX_WAIT;
+    }
+    if (G_UNLIKELY(qp->owes_becn) &&
+        opcode >= IB_OP_RDMA_READ_RESP_FIRST && opcode <= IB_OP_ATOMIC_ACK) {
+        bth.becn = true;
+    }
     open = ib_tx_open(tx, qp, loop, route.vl,
                       ib_packet_bytes(route.has_grh, bth.opcode,
                                       payload_len));
     if (open == IB_TX_OPEN) {
+        if (G_UNLIKELY(throttled)) {
+            ib_throttle_sent(qp, qp->attr.path.static_rate, route.sl,
+                             tx->len);
+        }
+        if (bth.becn) {
+            qp->owes_becn = false;
+        }
         *ext = ib_packet_put_headers(tx->buf, &route, &bth, payload_len);
     }
     return open;

@@ -134,6 +134,9 @@ static bool ib_rx_service_ok(const IbRx *rx, const IbQp *qp)
 {
     uint8_t service = rx->info.opcode & IB_SERVICE_MASK;
 
+    if (service == IB_SERVICE_CNP) {
+        return qp->attr.type != IB_QPT_SMI && qp->attr.type != IB_QPT_GSI;
+    }
     switch (qp->attr.type) {
     case IB_QPT_RC:
         return service == IB_SERVICE_RC || service == IB_SERVICE_MFR;
@@ -203,6 +206,13 @@ static void ib_rx_deliver(IbRx *rx, IbQp *qp)
     if (hca->trace) {
         hca->ops->trace_packet(hca->opaque, rx->port->num, false, qp->qpn,
                                NULL, rx->data, rx->info.len);
+    }
+    if (G_UNLIKELY(ib_field_get(rx->data + rx->info.bth, IB_BTH_FECN) |
+                   ib_field_get(rx->data + rx->info.bth, IB_BTH_BECN))) {
+        ib_throttle_receive(qp, rx);
+    }
+    if (rx->info.opcode == IB_OP_CNP) {
+        return;
     }
     if (qp->rc) {
         ib_rc_receive(qp, rx);

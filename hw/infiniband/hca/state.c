@@ -234,6 +234,7 @@ static bool ib_load_all(IbHca *hca, const void *data, size_t len)
     if (!ib_node_load(hca->node, &r)) {
         return false;
     }
+    ib_hca_sync_cc(hca);
     count = ib_state_get32(&r);
     if (!ib_state_ok(&r) || count != hca->num_qps) {
         return false;

@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Each QP has one deadline, kept in a binary heap that knows each QP's place.
+ * Each QP has one deadline, the earlier of its timer's and the end of its wait
+ * on the paced list, kept in a binary heap that knows each QP's place.
  * A deadline that moves later (each ACK does that) stays where it is in the
  * heap until it comes up and is sorted in anew then, so that the packet path
  * does not pay for it.
@@ -65,11 +66,12 @@ static void ib_heap_remove(IbQp *qp)
     }
 }
 
-void ib_qp_set_deadline(IbQp *qp, int64_t deadline)
+/* The earlier of its times has changed. */
+static void ib_heap_update(IbQp *qp)
 {
     IbHca *hca = qp->hca;
+    int64_t deadline = MIN(qp->deadline, qp->wake);
 
-    qp->deadline = deadline;
     if (qp->heap_index >= 0) {
         if (deadline < qp->heap_deadline) {
             qp->heap_deadline = deadline;
@@ -89,9 +91,21 @@ void ib_qp_set_deadline(IbQp *qp, int64_t deadline)
     ib_heap_up(hca, qp->heap_index);
 }
 
+void ib_qp_set_deadline(IbQp *qp, int64_t deadline)
+{
+    qp->deadline = deadline;
+    ib_heap_update(qp);
+}
+
+void ib_qp_set_wake(IbQp *qp, int64_t wake)
+{
+    qp->wake = wake;
+    ib_heap_update(qp);
+}
+
 void ib_qp_forget_timer(IbQp *qp)
 {
-    qp->deadline = INT64_MAX;
+    qp->deadline = qp->wake = INT64_MAX;
     if (qp->heap_index >= 0) {
         ib_heap_remove(qp);
     }
@@ -104,10 +118,18 @@ void ib_hca_expire(IbHca *hca, int64_t now, void (*expired)(IbQp *qp))
     while (hca->heap_used && ib_heap_key(hca, 0) <= now) {
         qp = hca->heap[0];
         ib_heap_remove(qp);
+        if (qp->wake <= now) {
+            qp->wake = INT64_MAX;
+            if (qp->list == &hca->paced) {
+                ib_qp_list_remove(qp);
+                ib_qp_ready(qp);
+            }
+        }
         if (qp->deadline > now) {
-            ib_qp_set_deadline(qp, qp->deadline);
+            ib_heap_update(qp);
         } else {
             qp->deadline = INT64_MAX;
+            ib_heap_update(qp);
             expired(qp);
         }
     }

@@ -41,7 +41,7 @@ static bool ib_ud_send(IbQp *qp)
     uint32_t src_qpn = smi ? IB_QPN_SMI : gsi ? IB_QPN_GSI : qp->qpn;
     IbWcStatus status;
     size_t at;
-    bool loop;
+    bool loop, throttled;
     IbTx tx;
 
     if (bytes > ib_ud_mtu(port)) {
@@ -60,6 +60,10 @@ static bool ib_ud_send(IbQp *qp)
         ib_hca_discard(port, true, qp->qpn, IB_DISCARD_TX_PKEY, NULL, 0);
         ib_qp_complete_send(qp, IB_WC_SUCCESS, bytes);
         return true;
+    }
+    throttled = ib_throttled(qp, wr->address.static_rate) && !loop && !smi;
+    if (G_UNLIKELY(throttled) && ib_throttle_wait(qp, route.sl)) {
+        return false;
     }
     switch (ib_tx_open(&tx, qp, loop, route.vl,
                        ib_packet_bytes(route.has_grh, bth.opcode, bytes))) {
@@ -80,6 +84,9 @@ static bool ib_ud_send(IbQp *qp)
         return true;
     }
     qp->attr.sq_psn = (qp->attr.sq_psn + 1) & IB_PSN_MASK;
+    if (G_UNLIKELY(throttled)) {
+        ib_throttle_sent(qp, wr->address.static_rate, route.sl, tx.len);
+    }
     ib_tx_close(&tx, qp);
     ib_qp_complete_send(qp, IB_WC_SUCCESS, bytes);
     return true;

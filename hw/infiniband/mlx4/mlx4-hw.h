@@ -404,6 +404,8 @@ typedef enum Mlx4EventType {
 #define MLX4_PATH_PORT            IB_FIELD8(0x20, 6, 6)   /* less 1 */
 #define MLX4_PATH_SL              IB_FIELD8(0x20, 5, 2)
 #define MLX4_PATH_BYTES           44
+/* Static rates: 0 any, else this above the code of PathRecord.Rate. */
+#define MLX4_RATE_OFFSET          5
 
 /* An XRC target's number has this bit; the rest is its index. */
 #define MLX4_QPN_XRC_TARGET       (1u << 23)

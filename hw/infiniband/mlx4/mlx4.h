@@ -411,6 +411,12 @@ void mlx4_qp_fail(Mlx4Qp *qp);
 /* The context has a path taken by the engine itself. */
 void mlx4_qp_migrated(Mlx4Qp *qp);
 
+/* The code of PathRecord.Rate, 0 if any rate will do. */
+static inline uint8_t mlx4_static_rate(uint8_t rate)
+{
+    return rate > MLX4_RATE_OFFSET ? rate - MLX4_RATE_OFFSET : 0;
+}
+
 static inline uint32_t mlx4_qp_pd(const Mlx4Qp *qp)
 {
     return ib_field_get(qp->ctx, MLX4_QPC_PD);

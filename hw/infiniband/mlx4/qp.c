@@ -82,7 +82,7 @@ static void mlx4_path_address(const uint8_t *path, IbAddress *address)
         .dlid = ib_field_get(path, MLX4_PATH_DLID),
         .sl = ib_field_get(path, MLX4_PATH_SL),
         .path_bits = ib_field_get(path, MLX4_PATH_PATH_BITS),
-        .static_rate = ib_field_get(path, MLX4_PATH_RATE),
+        .static_rate = mlx4_static_rate(ib_field_get(path, MLX4_PATH_RATE)),
         .grh = ib_field_get(path, MLX4_PATH_GRH),
         .sgid_index = ib_field_get(path, MLX4_PATH_SGID_INDEX),
         .hop_limit = ib_field_get(path, MLX4_PATH_HOP_LIMIT),

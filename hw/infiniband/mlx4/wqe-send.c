@@ -84,7 +84,7 @@ static bool mlx4_wqe_datagram(Mlx4Qp *qp, const uint8_t *seg, IbSendWr *wr)
         .dlid = ib_field_get(seg, MLX4_AV_DLID),
         .sl = ib_field_get(seg, MLX4_AV_SL),
         .path_bits = ib_field_get(seg, MLX4_AV_PATH_BITS),
-        .static_rate = ib_field_get(seg, MLX4_AV_RATE),
+        .static_rate = mlx4_static_rate(ib_field_get(seg, MLX4_AV_RATE)),
         .grh = ib_field_get(seg, MLX4_AV_GRH),
         .loopback = ib_field_get(seg, MLX4_AV_LOOPBACK) ||
                     ib_field_get(qp->s->wqe, MLX4_WQE_LOOPBACK),

@@ -34,7 +34,7 @@ enum {
     IB_CHANGED_VLARB      = 1 << 7,
     IB_CHANGED_PORT       = 1 << 8,   /* any other PortInfo component */
     IB_CHANGED_DESC       = 1 << 9,
-    IB_CHANGED_CC         = 1 << 10,  /* what to mark, at any port */
+    IB_CHANGED_CC         = 1 << 10,  /* what to mark, or how to answer marks */
 };
 
 typedef struct IbNodeOps {
@@ -284,6 +284,32 @@ void ib_node_cc_marked(IbNode *node, uint8_t port, uint16_t slid,
 
 /* Has the SM lit the LED of @port (LedInfo)? */
 bool ib_node_led(const IbNode *node, uint8_t port);
+
+/* How a CA answers BECN on an SL (annex A10.2.2). */
+typedef struct IbCcReaction {
+    bool on;                      /* it does */
+    bool per_sl;                  /* one index for all of the SL, not a QP's */
+    uint8_t increase, min, trigger;
+    uint16_t limit;
+    int64_t timer;                /* ns until the index goes down; 0: never */
+} IbCcReaction;
+
+typedef struct IbCcThrottled {
+    uint32_t qpn, remote_qpn;
+    uint8_t sl, service;          /* opcode's service, >> 5 */
+    uint16_t lid, remote_lid;
+} IbCcThrottled;
+
+/* Does it on any SL? */
+bool ib_node_cc_reacts(const IbNode *node, uint8_t port);
+void ib_node_cc_reaction(const IbNode *node, uint8_t port, uint8_t sl,
+                         IbCcReaction *reaction);
+/* Entry of the table as on the wire: shift << 14 | multiplier. */
+uint16_t ib_node_cc_table(const IbNode *node, uint8_t port, uint16_t ccti);
+/* An index came to its trigger: the CongestionLog. */
+void ib_node_cc_throttled(IbNode *node, uint8_t port,
+                          const IbCcThrottled *event);
+
 /* IB_ENFORCE_* that the SM has switched on at @port of a switch. */
 uint8_t ib_node_enforcement(const IbNode *node, uint8_t port);
 

@@ -71,7 +71,7 @@ typedef struct IbAddress {
     uint16_t dlid;                /* host order */
     uint8_t sl;
     uint8_t path_bits;            /* SLID = LID | path_bits */
-    uint8_t static_rate;
+    uint8_t static_rate;          /* code of PathRecord.Rate; 0: the port's */
     bool grh;
     bool loopback;                /* stay inside the adapter */
     uint8_t sgid_index, hop_limit, traffic_class;
