@@ -71,7 +71,8 @@ class PairCase(FabricCase):
     def _perftest(self, program, sizes, timeout):
         """Those of the sizes that are without a figure."""
         done, end = self.try_pair(program, timeout=timeout)
-        found = re.findall(r'(?m)^ *(\d+) +(\d+) +\d', done.out)
+        found = re.findall(r'(?m)^ *(\d+) +(\d+) +(?:\d|inf)',
+                           done.out)
         missing = [size for size in sizes
                    if str(size) not in (row[0] for row in found)]
         good = done.status == 0 and end.status == 0
