@@ -188,6 +188,12 @@ class Fabric:
             file.write(out)
         return path
 
+    def processor_time(self):
+        """Of the server, in s."""
+        with open(f'/proc/{self.server.pid}/stat', encoding='utf-8') as file:
+            fields = file.read().rpartition(')')[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
     def peak_memory(self):
         """Of the server, in MB."""
         with open(f'/proc/{self.server.pid}/status',
