@@ -2,6 +2,7 @@
 """Fabrics of build/*/ib-fabric (or of ibsim) and this host's programs on
 them, for tests and for scripts/bench."""
 
+import contextlib
 import glob
 import itertools
 import json
@@ -50,6 +51,7 @@ class Fabric:
     """
 
     ready = 'cables'
+    good_end = (0,)
 
     def __init__(self, path):
         self.name = f'ibtest{os.getpid()}-{next(NAMES)}'
@@ -69,7 +71,8 @@ class Fabric:
         try:
             self.start()
         except BaseException:
-            self.__exit__(None, None, None)
+            with contextlib.suppress(Failed):
+                self.__exit__(None, None, None)
             raise
         return self
 
@@ -85,10 +88,14 @@ class Fabric:
         for process in reversed(self.processes):
             process.kill()
             process.wait()
+        log, status = '', 0
         if self.server is not None:
             self.server.terminate()
-            self.server.wait()
+            status = self.server.wait()
+            log = self.text('server')
         shutil.rmtree(self.folder, ignore_errors=True)
+        if status not in self.good_end:
+            raise Failed(f'the server ended with {status}: {log[-4000:]}')
 
     def text(self, name):
         try:
@@ -206,6 +213,7 @@ class Ibsim(Fabric):
     """The same of ibsim."""
 
     ready = 'simulator ready'
+    good_end = (0, -15)
 
     def command(self):
         read = topology.read(self.path)
