@@ -7,15 +7,10 @@
  *
  * What it serves and says is told in docs/fabric.rst.
  */
-#define _GNU_SOURCE               /* ppoll() */
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "hw/infiniband/ib-fabric-host.h"
-
-#define NS_PER_MS  1000000
 
 static volatile sig_atomic_t stopped;
 
@@ -37,24 +32,7 @@ static uint32_t get_random(void *opaque)
     return g_random_int();
 }
 
-/* SIGINT and SIGTERM come while it waits, at no other time. */
-static void serve(IbFabricHost *host, const sigset_t *unblocked)
-{
-    struct pollfd fd = { .fd = ib_fabric_host_fd(host), .events = POLLIN };
-    struct timespec wait;
-    int64_t due;
-
-    while (!stopped) {
-        due = ib_fabric_host_process(host);
-        if (due != INT64_MAX) {
-            due = CLAMP(due - clock_now(NULL), 0, INT64_C(3600000000000));
-            wait.tv_sec = due / 1000000000;
-            wait.tv_nsec = due % 1000000000;
-        }
-        ppoll(&fd, 1, due == INT64_MAX ? NULL : &wait, unblocked);
-    }
-}
-
+/* They come while it waits, at no other time. */
 static void catch_signals(sigset_t *unblocked)
 {
     struct sigaction action = { .sa_handler = stop };
@@ -113,7 +91,7 @@ int main(int argc, char **argv)
         printf("%u nodes, %u cables\n", topology->num_nodes,
                topology->num_cables);
         fflush(stdout);
-        serve(host, &unblocked);
+        ib_fabric_host_serve(host, &unblocked, &stopped);
         ib_fabric_host_free(host);
     } else {
         fprintf(stderr, "ib-fabric: %s\n", why);

@@ -49,7 +49,8 @@ static void send_packet(IbUnit *unit, uint8_t port, const IbFabricMad *mad,
         .pkey = IB_PKEY_DEFAULT,
         .dest_qpn = mad->dest_qpn,
     };
-    IbPacket packet = { .data = buf };
+    /* A cable with crc=on has its ICRC computed when it comes there. */
+    IbPacket packet = { .data = buf, .flags = IB_PACKET_NO_ICRC };
     size_t at;
 
     if (!smp) {
@@ -66,7 +67,7 @@ static void send_packet(IbUnit *unit, uint8_t port, const IbFabricMad *mad,
     at = ib_packet_put_ud(buf, &route, &bth, smp ? 0 : IB_QKEY_WELL_KNOWN,
                           mad->src_qpn, 0, IB_MAD_BYTES);
     memcpy(buf + at, mad->data, IB_MAD_BYTES);
-    packet.len = ib_packet_seal(buf, true);
+    packet.len = ib_packet_seal(buf, false);
     ib_link_transmit(unit->ends[port].link, &packet, route.vl);
     ib_link_flush(unit->ends[port].link);
 }

@@ -8,6 +8,9 @@
  * 63:48 are this file's: who asked.  As the kernel does, it asks again what is
  * not answered, and gives back with a status what never is.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE               /* recvmmsg() */
+#endif
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,6 +25,7 @@
 #define TRIES            4
 #define STATUS_TIMEOUT   110      /* ETIMEDOUT, as the kernel gives */
 #define PENDING_MAX      65536
+#define BATCH            8        /* MADs of one program at a time */
 
 typedef struct Pending {
     uint64_t tid;                 /* TID_LOW of it; the key */
@@ -290,18 +294,26 @@ static void send_request(IbHostClient *c, const IbHostRequest *r)
 
 void ib_host_client_read(IbHostClient *c)
 {
-    unsigned left = 64;           /* and then the others */
-    IbHostRequest r;
-    ssize_t got;
+    IbHostRequest requests[BATCH];
+    struct iovec vectors[BATCH];
+    struct mmsghdr messages[BATCH] = { 0 };
+    int i, got;
 
-    while (left-- && !c->dead) {
-        got = recv(c->source.fd, &r, sizeof(r), MSG_DONTWAIT | MSG_TRUNC);
-        if (got < 0) {
-            c->dead = c->dead || errno == ECONNREFUSED;
-            return;
-        }
-        if (got == sizeof(r)) {
-            send_request(c, &r);
+    for (i = 0; i < BATCH; i++) {
+        vectors[i].iov_base = &requests[i];
+        vectors[i].iov_len = sizeof(requests[i]);
+        messages[i].msg_hdr.msg_iov = &vectors[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    /* What is left, epoll tells again, after the others. */
+    got = recvmmsg(c->source.fd, messages, BATCH, MSG_DONTWAIT, NULL);
+    if (got < 0) {
+        c->dead = c->dead || errno == ECONNREFUSED;
+    }
+    for (i = 0; i < got; i++) {
+        if (messages[i].msg_len == sizeof(requests[i]) &&
+            !(messages[i].msg_hdr.msg_flags & MSG_TRUNC)) {
+            send_request(c, &requests[i]);
         }
     }
 }

@@ -18,6 +18,9 @@
 #define CTL_MAGIC       0xdeadbeef
 #define CTL_DATA        64
 #define CHECK_NS        INT64_C(1000000000)
+#define NS_PER_MS       INT64_C(1000000)
+#define MAX_WAIT_MS     3600000
+#define EVENTS          16        /* of epoll, at a time */
 
 enum {
     CTL_ERROR, CTL_CONNECT, CTL_DISCONNECT, CTL_GET_PORT, CTL_GET_VENDOR,
@@ -483,13 +486,12 @@ static void dispatch(IbFabricHost *host, const struct epoll_event *event)
     }
 }
 
-int64_t ib_fabric_host_process(IbFabricHost *host)
+static int64_t process(IbFabricHost *host, const struct epoll_event *events,
+                       int n)
 {
-    struct epoll_event events[16];
     int64_t due;
-    int i, n;
+    int i;
 
-    n = epoll_wait(host->epoll, events, G_N_ELEMENTS(events), 0);
     /* The control sockets last: they may free what the others stand for. */
     for (i = 0; i < n; i++) {
         if (((IbHostSource *)events[i].data.ptr)->kind == IB_HOST_CLIENT) {
@@ -504,4 +506,31 @@ int64_t ib_fabric_host_process(IbFabricHost *host)
     timers(host);
     due = ib_fabric_run(host->fabric);
     return MIN(due, MIN(host->next_check, host->next_timeout));
+}
+
+int64_t ib_fabric_host_process(IbFabricHost *host)
+{
+    struct epoll_event events[EVENTS];
+    int n = epoll_wait(host->epoll, events, EVENTS, 0);
+
+    return process(host, events, n);
+}
+
+void ib_fabric_host_serve(IbFabricHost *host, const sigset_t *unblocked,
+                          const volatile sig_atomic_t *stop)
+{
+    struct epoll_event events[EVENTS] = { 0 };
+    int64_t due = process(host, events, 0);
+    int64_t wait;
+
+    while (!*stop) {
+        wait = -1;
+        if (due != INT64_MAX) {
+            wait = due - ib_fabric_now(host->fabric) + NS_PER_MS - 1;
+            wait = CLAMP(wait / NS_PER_MS, 0, MAX_WAIT_MS);
+        }
+        due = process(host, events,
+                      epoll_pwait(host->epoll, events, EVENTS, wait,
+                                  unblocked));
+    }
 }

@@ -52,9 +52,9 @@ void ib_port0_flush(IbSwitch *sw)
 
 /* Send a packet of port 0's own, made in @buf, through port @out. */
 static bool send_packet(IbSwitch *sw, uint8_t out, uint8_t *buf, size_t len,
-                        uint8_t vl)
+                        uint8_t vl, uint8_t flags)
 {
-    IbPacket packet = { .data = buf, .len = len, .vl = vl };
+    IbPacket packet = { .data = buf, .len = len, .vl = vl, .flags = flags };
     bool sent = ib_switch_emit(sw, &sw->ports[0], out, &packet, vl);
 
     ib_port0_flush(sw);
@@ -80,7 +80,7 @@ static bool send_mad(IbSwitch *sw, uint8_t out, unsigned qpn,
     len = ib_packet_seal(buf, true);
     trace_mad(sw, out, true, mad);
     ib_port0_count_sent(sw, buf, len);
-    return send_packet(sw, out, buf, len, route->vl);
+    return send_packet(sw, out, buf, len, route->vl, 0);
 }
 
 /* P_Keys mean nothing on QP0 (14.2.1.1); both Q_Keys are 0. */
@@ -151,12 +151,14 @@ static void relay_smp(IbSwitch *sw, uint8_t out, const IbPacket *packet,
                       const uint8_t *smp)
 {
     uint8_t buf[IB_PORT0_MAD_PACKET_MAX];
+    uint8_t no_icrc = packet->flags & IB_PACKET_NO_ICRC;
 
     memcpy(buf, packet->data, packet->len);
     memcpy(buf + info->payload, smp, IB_MAD_BYTES);
     ib_field_set(buf, IB_LRH_SLID, smi->slid);
     ib_field_set(buf, IB_LRH_DLID, smi->dlid);
-    send_packet(sw, out, buf, ib_packet_seal(buf, true), IB_VL_SM);
+    send_packet(sw, out, buf, ib_packet_seal(buf, !no_icrc), IB_VL_SM,
+                no_icrc);
 }
 
 /* Where the SMI wants an SMP to go, IB_NO_PORT and why not otherwise. */

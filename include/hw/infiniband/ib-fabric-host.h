@@ -10,6 +10,7 @@
 #ifndef HW_INFINIBAND_IB_FABRIC_HOST_H
 #define HW_INFINIBAND_IB_FABRIC_HOST_H
 
+#include <signal.h>
 #include "hw/infiniband/ib-fabric.h"
 
 #define IB_FABRIC_NAME_MAX  64    /* bytes of a name of ibsim's sockets */
@@ -32,6 +33,12 @@ int ib_fabric_host_fd(const IbFabricHost *host);
  * says so.
  */
 int64_t ib_fabric_host_process(IbFabricHost *host);
+/*
+ * For a process that does nothing else: go on until *@stop is true.  It waits
+ * with the signal mask @unblocked.
+ */
+void ib_fabric_host_serve(IbFabricHost *host, const sigset_t *unblocked,
+                          const volatile sig_atomic_t *stop);
 
 /*
  * What the control socket answers to @line, without its \n: JSON with a \n,
