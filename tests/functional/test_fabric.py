@@ -4,6 +4,7 @@ the host, in a node of the same fabric."""
 
 import re
 import sys
+import tempfile
 import time
 import unittest
 
@@ -18,25 +19,30 @@ from ibfabric import generate, topology                     # noqa: E402
 
 
 class Process(Machine):
-    """The chassis with the ib-fabric; cables maps nodes to sockets."""
+    """The chassis with the ib-fabric; cables maps nodes' ports to netdevs."""
 
-    def __init__(self, folder, host):
-        super().__init__('fabric', folder)
+    def __init__(self, folder, host, name='fabric'):
+        super().__init__(name, folder)
         self.host = host
         self.cables = {}
 
+    def plug(self, node, port, netdev):
+        self.cables[node, port] = netdev
+
     def cable(self, node):
-        self.cables[node] = self.path(f'cable{len(self.cables)}')
-        return self.cables[node]
+        """A cable in the place of a CA; the socket of its far end."""
+        path = self.path(f'cable{len(self.cables)}')
+        self.plug(node, 1, stream(path, server=True))
+        return path
 
     def args(self):
         args = ['-M', 'ib-chassis', '-device',
                 f'ib-fabric,id=fab0,topology={self.host.path},'
                 f'ibsim={self.host.name},control={self.host.file("control")}']
-        for number, (node, path) in enumerate(self.cables.items()):
-            args += ['-netdev', f'{stream(path, server=True)},id=n{number}',
+        for number, ((node, port), netdev) in enumerate(self.cables.items()):
+            args += ['-netdev', f'{netdev},id=n{number}',
                      '-device', f'ib-port,id=p{number},bus=fab0.0,'
-                     f'node={node},port=1,netdev=n{number}']
+                     f'node={node},port={port},netdev=n{number}']
         return args
 
 
@@ -194,6 +200,47 @@ class Twenty(FabricCase):
     def test_6_no_migration(self):
         with self.assertRaisesRegex(Exception, 'ib-fabric'):
             self.process.qmp('migrate', uri='exec:cat >/dev/null')
+
+
+class Joined(unittest.TestCase):
+    """Two processes whose fabrics a netdev joins."""
+
+    def test_one_subnet(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cable = f'{folder}/cable'
+            hosts, machines, graphs = [], [], []
+            for number in range(2):
+                build = generate.Builder(0x0002c90000000000 + number * 0x10000)
+                switch = build.switch(4)
+                build.hang_nodes(switch, 3)
+                path = f'{folder}/net{number}'
+                with open(path, 'w', encoding='utf-8') as file:
+                    topology.write(build.topology(), file)
+                graphs.append(hosttools.graph(path))
+                hosts.append(Host(path))
+                self.addCleanup(hosts[-1].__exit__)
+                machines.append(Process(folder, hosts[-1],
+                                        f'fabric{number}'))
+                machines[-1].plug(switch.id, 4,
+                                  stream(cable, server=not number))
+                machines[-1].start()
+                self.addCleanup(machines[-1].kill)
+            # The cable trains as long as any other on a netdev.
+            deadline = time.monotonic() + 60
+            while machines[0].qom_get('/machine/peripheral/p0',
+                                      'state') == 'down':
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.1)
+            hosts[0].opensm()
+            hosts[0].wait_active()
+            hosts[1].wait_active()
+            nodes, cables = hosttools.graph(hosts[0].dump())
+            self.assertEqual(nodes, graphs[0][0] | graphs[1][0])
+            self.assertEqual(len(cables), 7)
+            # A program in the other process is in the same subnet.
+            self.assertIn('SMINFO_MASTER', hosts[1].run('sminfo'))
+            for machine in machines:
+                machine.stop()
 
 
 if __name__ == '__main__':

@@ -285,6 +285,12 @@ class Client:
             mad[129:129 + len(path)] = bytes(path)
         return self.send(bytes(mad), 0xffff if dlid is None else dlid)
 
+    def gmp(self, mgmt_class, attribute, dlid, version=1):
+        """A Get of another class."""
+        mad = struct.pack('>BBBBHHQHHI', 1, mgmt_class, version, 1, 0, 0, 77,
+                          attribute, 0, 0)
+        return self.send(mad, dlid, 1)
+
     def close(self):
         for sock in self.sockets:
             sock.close()

@@ -147,6 +147,20 @@ class Tools(unittest.TestCase):
                       self.run_tool('ibroute', self.lid))
         self.assertIn('Active/', self.run_tool('iblinkinfo'))
 
+    def test_class_without_agent(self):
+        """Of a CA and of a switch, and SMInfo where there is no SM: method or
+        attribute not supported."""
+        for node in ('', self.leaf['node']):
+            client = Client(self.fabric, node)
+            self.addCleanup(client.close)
+            for lid in (self.leaf['lids'][0], self.cas[-1]['lids'][0]):
+                status, mad = client.gmp(0x0a, 1, lid)
+                self.assertEqual((status, mad[3]), (0, 0x81))
+                self.assertEqual(struct.unpack_from('>H', mad, 4)[0], 0xc)
+                status, mad = client.smp(0x20, dlid=lid)
+                self.assertEqual((status, mad[3]), (0, 0x81))
+                self.assertEqual(struct.unpack_from('>H', mad, 4)[0], 0xc)
+
     def test_osmtest_inventory(self):
         self.assertRegex(self.run_tool('osmtest', '-f', 'c', '-i',
                                        'inventory'), 'Inventory" PASS')

@@ -83,7 +83,8 @@ void ib_endpoint_init(IbUnit *unit, const IbTopologyNode *node);
 void ib_endpoint_free(IbUnit *unit);
 void ib_endpoint_send(IbUnit *unit, const IbFabricMad *mad);
 /* The same of a switch: its port 0. */
-bool ib_port0_host_receive(IbUnit *unit, const IbPacket *packet);
+bool ib_port0_host_receive(IbUnit *unit, uint8_t in_port,
+                           const IbPacket *packet);
 void ib_port0_send(IbUnit *unit, const IbFabricMad *mad);
 /* The MAD of a packet that has one, without data to QPs that are not there. */
 bool ib_fabric_mad(const IbPacket *packet, IbPacketInfo *info,

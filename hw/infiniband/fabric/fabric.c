@@ -124,7 +124,7 @@ static void sw_tap(void *opaque, uint8_t port, bool tx, const uint8_t *packet,
 static bool sw_host_receive(void *opaque, uint8_t in_port,
                             const IbPacket *packet)
 {
-    return ib_port0_host_receive(opaque, packet);
+    return ib_port0_host_receive(opaque, in_port, packet);
 }
 
 static const IbSwitchOps sw_ops = {
