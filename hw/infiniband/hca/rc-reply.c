@@ -52,12 +52,17 @@ void ib_rc_nak_fatal(IbQp *qp, uint8_t code, bool quiet, IbHcaEvent event)
 IbRcReply *ib_rc_reply_new(IbQp *qp)
 {
     IbRc *rc = qp->rc;
+    const IbRcReply *oldest;
 
     if (rc->reply_tail - rc->reply_next >= rc->reply_slots) {
-        if (!ib_rc_reply(rc, rc->reply_next)->again) {
+        oldest = ib_rc_reply(rc, rc->reply_next);
+        if (!oldest->again && oldest->sent < oldest->stop) {
             return NULL;
         }
-        /* An old one, asked for once more, that the peer has by now. */
+        /*
+         * One that is answered, behind the duplicate that the answers stopped
+         * with; or an old one, asked for once more, that the peer has by now.
+         */
         rc->reply_next++;
     }
     rc->reply_limit = ++rc->reply_tail;
