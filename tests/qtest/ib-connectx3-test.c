@@ -220,6 +220,16 @@ static void test_mad_ifc(void)
     g_assert_cmphex(ib_get_be64(mad + 64 + 20), ==, GUID + 1);
     g_assert_cmphex(ib_get_be32(mad + 64 + 36), ==, 1 << 24 | 0x0002c9);
 
+    /* The driver sets D of a directed route, and looks for 0 before. */
+    memset(mad, 0, sizeof(mad));
+    memcpy(mad, "\x01\x81\x01\x01", 4);
+    ib_put_be16(mad + 16, 0x0011);
+    box_write(&hca, mad, sizeof(mad));
+    g_assert_cmphex(cmd(&hca, MAD_IFC, 3, 1, hca.in, hca.out), ==, ST_OK);
+    qtest_memread(hca.qts, hca.out, mad, sizeof(mad));
+    g_assert_cmphex(mad[3], ==, 0x81);
+    g_assert_cmphex(ib_get_be16(mad + 4), ==, 0);
+
     /* An attribute that there is not */
     memset(mad, 0, sizeof(mad));
     memcpy(mad, "\x01\x01\x01\x01", 4);

@@ -179,6 +179,16 @@ Mlx4Status mlx4_cmd_mad_ifc(Mlx4State *s, Mlx4Cmd *cmd)
                        ib_field_get(cmd->out, IB_MAD_STATUS));
     switch (verdict) {
     case IB_MAD_REPLY:
+        /*
+         * The driver sets D itself; before, it looks for what a Set has
+         * changed, if the whole word says that the Set was done.
+         */
+        if (ib_field_get(cmd->out, IB_MAD_MGMT_CLASS) ==
+            IB_CLASS_SUBN_DIRECTED_ROUTE) {
+            ib_field_set(cmd->out, IB_MAD_STATUS,
+                         ib_field_get(cmd->out, IB_MAD_STATUS) &
+                         ~IB_SMP_STATUS_D);
+        }
         return MLX4_STAT_OK;
     case IB_MAD_CONSUMED:
         memset(cmd->out, 0, MLX4_MAD_IFC_BYTES);
