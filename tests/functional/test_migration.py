@@ -2,6 +2,7 @@
 """A guest, and a switch, go on in another process where they had stopped."""
 
 import os
+import re
 import time
 import unittest
 
@@ -128,6 +129,54 @@ class Migration(FabricCase):
         self.ping()
         self.assertEqual(self.guests['a'].sh('ibroute -D 0,1'), routes)
         self.no_complaints()
+
+
+    def hold(self):
+        """No packet may be on a cable of the switch."""
+        paths = [f'/machine/peripheral/sw0-p{port}' for port in (1, 2)]
+        for path in paths:
+            self.switch.qmp('qom-set', path=path, property='hold', value=True)
+        for _ in range(100):
+            if all(self.switch.qom_get(path, 'held') for path in paths):
+                return
+            time.sleep(0.02)
+        self.fail('not held')
+
+    def test_switch_in_traffic(self):
+        """Of numbered packets both ways, by UD, which is not repeated, none
+        is lost, and no port goes Down.  (-S: what has waited comes at once,
+        and ping's own buffer is small.)"""
+        self.ping()
+        downs = self.link_downs()
+        keys = [(guest, guest.agent.start(
+            f'ping -c 600 -i 0.01 -s 1000 -S 212992 -W 5 {far}', 60))
+            for guest, far in ((self.guests['a'], '10.0.0.2'),
+                               (self.guests['b'], '10.0.0.1'))]
+        time.sleep(2)
+        old = self.switch
+        self.hold()
+        file = self.save(old)
+        new = Switch('sw0', self.fabric.folder, old.ports, old.options)
+        new.cables, new.extra = old.cables, ['-incoming', f'file:{file}']
+        self.fabric.switches[0] = type(self).switch = new
+        new.start()
+        self.wait_running(new)
+        for guest, key in keys:
+            result = guest.agent.wait(key, 120)
+            self.assertIn('600 packets transmitted, 600 received, 0% '
+                          'packet loss', result.out[-300:])
+            numbers = [int(n) for n in re.findall(r'icmp_seq=(\d+) ',
+                                                  result.out)]
+            self.assertEqual(numbers, list(range(1, 601)))
+        self.assertEqual(self.link_downs(), downs)
+        self.no_complaints()
+
+    def link_downs(self):
+        return ([guest.qom_get('/machine/peripheral/hca', 'counters')
+                 ['link-downed'] for guest in self.guests.values()] +
+                [self.switch.qom_get(f'/machine/peripheral/sw0-p{port}',
+                                     'counters')['link-downed']
+                 for port in (1, 2)])
 
 
 if __name__ == '__main__':

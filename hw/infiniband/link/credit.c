@@ -29,6 +29,7 @@ void ib_credit_reset(IbLink *link)
     link->credit_dirty = (1u << link->config.vl_cap) - 1;
     link->credit_urgent = false;
     link->credit_request = false;
+    link->credit_doubt = false;
     link->credit_arrived = false;
     ib_errors_reset(link);
 }
@@ -55,6 +56,22 @@ void ib_credit_return(IbLink *link, uint8_t vl, uint32_t len)
             ib_frame_send(link);
         }
     }
+}
+
+void ib_credit_doubt(IbLink *link)
+{
+    unsigned vl;
+
+    if (link->phys != IB_PHYS_LINK_UP) {
+        return;
+    }
+    for (vl = 0; vl < IB_VL_MGMT; vl++) {
+        link->vl[vl].fccl = link->vl[vl].fctbs;
+    }
+    link->credit_doubt = true;
+    link->credit_urgent = true;
+    link->credit_request = true;
+    ib_train_arm_probe(link);
 }
 
 void ib_credit_update(IbLink *link, uint16_t vls)
@@ -102,11 +119,12 @@ void ib_credit_put_record(IbLink *link)
         IbLinkVl *v = &link->vl[vl];
 
         vls &= vls - 1;
-        v->limit = ib_credit_limit(link, v);
+        /* What is under way to a link on hold had its credits. */
+        v->limit = link->hold ? v->limit : ib_credit_limit(link, v);
         ib_put_be32(p, 0);
         ib_field_set(p, IB_CREDIT_VL, vl);
         ib_field_set(p, IB_CREDIT_FCTBS, v->fctbs);
-        ib_field_set(p, IB_CREDIT_FCCL, v->limit);
+        ib_field_set(p, IB_CREDIT_FCCL, link->hold ? v->abr : v->limit);
         p += IB_CREDIT_BYTES;
     }
     link->credit_dirty = 0;
@@ -149,6 +167,7 @@ void ib_credit_receive(IbLink *link, const uint8_t *data, uint32_t len,
         }
         link->credit_arrived = true;
     }
+    link->credit_doubt = false;
     if (flags & IB_CREDIT_REQUEST) {
         link->credit_dirty = (1u << link->config.vl_cap) - 1;
         link->credit_urgent = true;

@@ -139,6 +139,16 @@ static void ib_life_expire(IbLink *link, unsigned vl, int64_t now)
     }
 }
 
+void ib_life_restart(IbLink *link)
+{
+    int64_t now = ib_link_now(link);
+    unsigned vl;
+
+    for (vl = 0; vl < IB_VL_MGMT; vl++) {
+        link->vl[vl].head_since = now;
+    }
+}
+
 void ib_life_tick(IbLink *link, int64_t now)
 {
     uint16_t stalled = link->stalled;
@@ -146,6 +156,10 @@ void ib_life_tick(IbLink *link, int64_t now)
     unsigned vl;
 
     link->life_armed = false;
+    if (link->credit_doubt) {
+        /* It is the migration that they wait for, not the fabric. */
+        ib_life_restart(link);
+    }
     for (vl = 0; stalled >> vl; vl++) {
         if ((stalled & (1u << vl)) && now >= link->vl[vl].stalled_until) {
             link->stalled &= ~(1u << vl);

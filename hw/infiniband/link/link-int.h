@@ -48,6 +48,8 @@ enum {
     IB_REC_TRAINING             = 3,
     IB_REC_KEEPALIVE            = 4,
     IB_REC_GOING_DOWN           = 5,
+    IB_REC_ECHO                 = 6,
+    IB_REC_ECHO_REPLY           = 7,
 };
 
 /* Flags of a packet record that a receiver takes over */
@@ -175,6 +177,16 @@ struct IbLink {
     uint16_t credit_dirty;          /* VLs to advertise with the next frame */
     bool credit_urgent;             /* send one for it */
     bool credit_request;            /* ask the peer for its own */
+
+    bool credit_doubt;              /* no credits of the peer's since a */
+                                    /* migration */
+
+    bool hold;                      /* the peer gets no credits */
+    bool hold_done;                 /* ... and has answered that */
+    bool echo_wanted;               /* an echo is still to be sent, */
+    bool echo_owed;                 /* or the answer to one */
+    uint32_t echo_number;
+    uint32_t echo_answer;           /* number of the one owed */
     bool credit_arrived;
     bool rx_seen;                   /* a frame since the last tick */
     uint8_t nested;                 /* depth of calls into this link */
@@ -315,6 +327,11 @@ void ib_packet_pool_unref(void);
 void ib_credit_reset(IbLink *link);
 void ib_credit_hold(IbLink *link, uint8_t vl, uint32_t len);
 void ib_credit_return(IbLink *link, uint8_t vl, uint32_t len);
+/*
+ * After a migration, until the peer sends new credits: it may not be at the
+ * other end of the cable yet.
+ */
+void ib_credit_doubt(IbLink *link);
 /* Decide, after a frame, whether what @vls took is to be told to the peer. */
 void ib_credit_update(IbLink *link, uint16_t vls);
 void ib_credit_put_record(IbLink *link);
@@ -334,6 +351,8 @@ void ib_life_watch(IbLink *link, unsigned vl);
 /* HOQLife or LifeTimeValue are others. */
 void ib_life_changed(IbLink *link);
 void ib_life_reset(IbLink *link);
+/* Whatever is at the head of a VL is so from now on. */
+void ib_life_restart(IbLink *link);
 void ib_life_tick(IbLink *link, int64_t now);
 
 /* errors.c */
@@ -385,6 +404,16 @@ bool ib_inject_delay(IbLink *link, IbPacket *packet);
 int64_t ib_inject_due(const IbLink *link);
 void ib_inject_tick(IbLink *link, int64_t now);
 void ib_inject_purge(IbLink *link);
+
+/* hold.c */
+
+/* The link went down: no hold, no echo. */
+void ib_hold_reset(IbLink *link);
+/* Send the echo and the answer that are due, if the cable takes them. */
+void ib_hold_send(IbLink *link);
+/* An echo record, or its answer, of @len bytes of content. */
+void ib_hold_receive(IbLink *link, const uint8_t *data, uint32_t len,
+                     unsigned type);
 void ib_inject_free(IbLink *link);
 
 /* frame.c */

@@ -378,6 +378,7 @@ static void ib_load_prepare(IbLink *link)
     ib_life_reset(link);
     ib_errors_reset(link);
     ib_inject_purge(link);
+    ib_hold_reset(link);
     link->pace_full = false;
     ib_link_update_open(link);
     ib_frame_reset(link);

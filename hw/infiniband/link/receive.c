@@ -246,6 +246,11 @@ static void ib_rx_records(IbLink *link, const uint8_t *at, const uint8_t *end,
         case IB_REC_TRAINING:
             ib_train_again(link);
             break;
+        case IB_REC_ECHO:
+        case IB_REC_ECHO_REPLY:
+            ib_hold_receive(link, at + IB_REC_BYTES, len,
+                            ib_field_get(at, IB_REC_TYPE));
+            break;
         case IB_REC_GOING_DOWN:
             ib_train_down(link, false, true);
             break;
@@ -290,6 +295,9 @@ void ib_link_settle(IbLink *link)
     }
     if (link->credit_urgent) {
         ib_frame_send(link);
+    }
+    if (G_UNLIKELY(link->echo_wanted || link->echo_owed)) {
+        ib_hold_send(link);
     }
     link->nested--;
 }

@@ -184,6 +184,7 @@ static void ib_train_enter(IbLink *link, uint8_t phys)
 
     link->phys = phys;
     link->state = IB_PORT_DOWN;
+    ib_hold_reset(link);
     if (link->peer_session) {
         link->old_peer_session = link->peer_session;
         link->peer_session = 0;
@@ -417,9 +418,14 @@ static void ib_train_probe(IbLink *link)
 {
     uint16_t vls = (link->tx_waiting | link->tx_wanted) & link->tx_open &
                    ~IB_VL15_MASK;
-    bool again = vls != 0;
+    bool again = vls != 0 || link->credit_doubt;
 
     link->probe_armed = false;
+    if (link->credit_doubt) {
+        link->credit_dirty = (1u << link->config.vl_cap) - 1;
+        link->credit_urgent = true;
+        link->credit_request = true;
+    }
     while (vls) {
         unsigned vl = __builtin_ctz(vls);
 
@@ -598,6 +604,7 @@ void ib_link_cable_attach(IbLink *link)
 
     if (link->resumed) {
         link->resumed = false;
+        ib_credit_doubt(link);
         ib_link_cable_ready(link);
         return;
     }

@@ -280,6 +280,35 @@ static void ib_cable_set_class(Object *obj, Visitor *v, const char *name,
     ib_cable_inject_changed(cable);
 }
 
+static void ib_cable_get_hold(Object *obj, Visitor *v, const char *name,
+                              void *opaque, Error **errp)
+{
+    IbCable *cable = CABLE(obj, opaque);
+    bool hold = cable->link && ib_link_hold(cable->link);
+
+    visit_type_bool(v, name, &hold, errp);
+}
+
+static void ib_cable_set_hold(Object *obj, Visitor *v, const char *name,
+                              void *opaque, Error **errp)
+{
+    IbCable *cable = CABLE(obj, opaque);
+    bool hold;
+
+    if (visit_type_bool(v, name, &hold, errp) && cable->link) {
+        ib_link_set_hold(cable->link, hold);
+    }
+}
+
+static void ib_cable_get_held(Object *obj, Visitor *v, const char *name,
+                              void *opaque, Error **errp)
+{
+    IbCable *cable = CABLE(obj, opaque);
+    bool held = !cable->link || ib_link_held(cable->link);
+
+    visit_type_bool(v, name, &held, errp);
+}
+
 static void ib_cable_get_pcap(Object *obj, Visitor *v, const char *name,
                               void *opaque, Error **errp)
 {
@@ -324,6 +353,11 @@ void ib_cable_properties_add(ObjectClass *oc, size_t offset)
           "Wireshark; empty: none" },
         { "link", "bool", ib_cable_get_link, ib_cable_set_link, NULL,
           "false pulls the cable out, true plugs it in again" },
+        { "hold", "bool", ib_cable_get_hold, ib_cable_set_hold, NULL,
+          "true gives the other end no credits: packets of data VLs wait "
+          "there, as before a migration" },
+        { "held", "bool", ib_cable_get_held, NULL, NULL,
+          "the hold has taken effect: no such packet is on the cable" },
         { "inject-class", "str", ib_cable_get_class, ib_cable_set_class,
           NULL,
           "which received packets inject-* mean: all, data, or vl0 to vl15" },

@@ -371,6 +371,20 @@ IbLinkCounters *ib_link_counters(IbLink *link);
  */
 void ib_link_count_op(IbLink *link, int op);
 
+/*
+ * On hold, a link that is up gives its peer no credits, so that no packet of a
+ * data VL is on the cable or comes from it: what a migration of this node
+ * would lose.  The peer's packets wait until the hold ends: by false, by the
+ * link's going down, or by ib_link_load() in another process.
+ */
+void ib_link_set_hold(IbLink *link, bool hold);
+/*
+ * The peer has answered the hold and got all that was sent to it before; this
+ * end has nothing left to send.  A link that is down is held, too.
+ */
+bool ib_link_held(const IbLink *link);
+bool ib_link_hold(const IbLink *link);
+
 void ib_link_set_tap(IbLink *link, bool on);
 void ib_link_set_trace(IbLink *link, bool on);
 

@@ -34,6 +34,16 @@ def qemu_version():
                  re.search(r'version (\d+)\.(\d+)', text).groups())
 
 
+async def negotiate(client):
+    """In place of QMPClient's own, which takes an event that comes between
+    its command and the answer, as of a netdev that connects, for the latter."""
+    # pylint: disable=protected-access
+    await client._send(client.make_execute_msg('qmp_capabilities'))
+    while 'return' not in (reply := await client._recv()):
+        if 'event' not in reply:
+            raise StartError(f'qmp_capabilities: {reply}')
+
+
 class Machine:
     """A QEMU process; args() is the command line after the binary.
 
@@ -58,7 +68,9 @@ class Machine:
         # pylint: disable=import-outside-toplevel
         from qemu.machine import QEMUMachine
         from qemu.machine.machine import VMLaunchFailure
+        from qemu.qmp import QMPClient
 
+        QMPClient._negotiate = negotiate
         # A session of its own: Ctrl-C is for this process, which then ends
         # the others in good order.
         wrapper = ['setsid']
