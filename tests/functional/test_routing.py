@@ -9,12 +9,12 @@ that the SLs of their path records lead to.
 
 import os
 import re
-import struct
 import time
 import unittest
 
 from ibtest.case import FabricCase
 from ibtest.machines import Chassis, stream
+from ibtest.pcap import packets
 from ibtest.topology import (HOST_GUID, forwarding_tables, grid, host_socket,
                              sl_to_vl, tree)
 
@@ -42,23 +42,6 @@ def torus_config():
     return 'torus 4 4 1\n' + ''.join(
         f'{name}_link {seed:#x} {TORUS.guids[far]:#x}\n' for name, far in
         (('xp', 's10'), ('xm', 's30'), ('yp', 's01'), ('ym', 's03')))
-
-
-def captured(path):
-    """(SLID, DLID, SL, VL) of each data packet of a capture."""
-    with open(path, 'rb') as file:
-        data = file.read()
-    order = '<' if data[:4] in (b'\xd4\xc3\xb2\xa1', b'\x4d\x3c\xb2\xa1') \
-        else '>'
-    found, at = set(), 24
-    while at + 16 <= len(data):
-        size, = struct.unpack_from(order + 'I', data, at + 8)
-        lrh = data[at + 32:at + 40]             # behind the ERF header
-        if len(lrh) == 8 and lrh[0] >> 4 != 15:
-            dlid, _, slid = struct.unpack('>HHH', lrh[2:])
-            found.add((slid, dlid, lrh[1] >> 4, lrh[0] >> 4))
-        at += 16 + size
-    return found
 
 
 def cycle_free(ways):
@@ -168,8 +151,9 @@ class Routing(FabricCase):
         self.vls = {}
         for i, j in PAIRS:
             for one, two in ((i, j), (j, i)):
-                seen = {packet[2:] for packet in captured(files[two])
-                        if packet[:2] == (self.lids[one], self.lids[two])}
+                seen = {(packet.sl, packet.vl) for packet in
+                        packets(files[two]) if packet[:2] ==
+                        (self.lids[one], self.lids[two])}
                 self.assertEqual(len(seen), 1, f'{one} to {two}: {seen}')
                 sl, self.vls[one, two] = seen.pop()
                 self.assertEqual(sl, self.sl_of(one, two))
