@@ -618,10 +618,12 @@ static void test_retry_exceeded(void)
     rc_add(&p, IB_WR_RDMA_WRITE, 0, 100);
     rc_add(&p, IB_WR_RDMA_WRITE, 0, 100);
     qp_ring(p.qa);
-    world_run(p.world, 250 * WORLD_MS);
+    /* Once, twice, four and four times that. */
+    world_run(p.world, 730 * WORLD_MS);
     g_assert_cmpuint(qp_num_wc(p.qa), ==, 0);
-    world_run(p.world, 50 * WORLD_MS);
-    g_assert_cmpint(p.world->now - start, >, 4 * 67 * WORLD_MS);
+    g_assert_cmpuint(p.a->port[1].tx_packets - before, ==, 8);
+    world_run(p.world, 20 * WORLD_MS);
+    g_assert_cmpint(p.world->now - start, >, 11 * 67 * WORLD_MS);
     expect_send(&p, 0, IB_WC_RETRY_EXC_ERR);
     expect_send(&p, 1, IB_WC_WR_FLUSH_ERR);
     g_assert_cmpuint(p.a->port[1].tx_packets - before, ==, 8);

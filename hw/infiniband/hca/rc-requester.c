@@ -18,10 +18,24 @@ typedef enum IbRcStep {
     IB_RC_GO_ON, IB_RC_STOP,
 } IbRcStep;
 
+/*
+ * Up to four times what the attribute says is its transport timer (IBA Vol. 1,
+ * 9.7.6.1.3).  Retries in a row use that: the peer may be a guest whose host
+ * has no time for it, and sending more does not help then.
+ */
+static int64_t ib_rc_patience(const IbQp *qp)
+{
+    int64_t timeout = INT64_C(4096) << (qp->attr.ack_timeout & 31);
+    int64_t most = MAX(timeout, MIN(4 * timeout, IB_RC_PATIENT_TIMEOUT));
+    int tried = qp->attr.retry_count - qp->rc->retries;
+
+    timeout = MIN(timeout << CLAMP(tried, 0, 2), most);
+    return MAX(timeout, IB_RC_MIN_TIMEOUT);
+}
+
 void ib_rc_arm_timer(IbQp *qp)
 {
     IbRc *rc = qp->rc;
-    int64_t timeout;
 
     if (rc->rnr_wait) {
         return;
@@ -30,9 +44,8 @@ void ib_rc_arm_timer(IbQp *qp)
         ib_qp_set_deadline(qp, INT64_MAX);
         return;
     }
-    timeout = INT64_C(4096) << (qp->attr.ack_timeout & 31);
     ib_qp_set_deadline(qp, qp->hca->ops->now(qp->hca->opaque) +
-                           MAX(timeout, IB_RC_MIN_TIMEOUT));
+                           ib_rc_patience(qp));
 }
 
 void ib_rc_go_back(IbQp *qp)

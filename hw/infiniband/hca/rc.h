@@ -29,6 +29,8 @@
 #define IB_RC_MAX_MESSAGE    (1ull << 31)
 /* Least ACK timeout, ns: what a host under load may need to run a peer. */
 #define IB_RC_MIN_TIMEOUT    (32 * 1000 * 1000)
+/* Retries in a row do not make a timeout longer than this, ns. */
+#define IB_RC_PATIENT_TIMEOUT (500 * 1000 * 1000)
 
 /* An entry of the send queue that is not complete. */
 typedef struct IbRcEntry {
