@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A cable that loses, damages and delays: what is reliable delivers every
-byte once, datagrams lose what the cable lost."""
+"""A cable that loses, damages, doubles and delays: what is reliable delivers
+every byte once, datagrams lose what the cable lost."""
 
 import unittest
 
@@ -9,7 +9,8 @@ from ibtest.case import long_test
 from ibtest.pair import PairCase
 
 DATAGRAMS = paths.TOP / 'tests/functional/ibtest/guest/datagrams'
-BAD = {'drop': 1000, 'corrupt': 1000, 'delay': 500, 'delay-us': 3000}
+BAD = {'drop': 1000, 'corrupt': 1000, 'duplicate': 1000, 'delay': 500,
+       'delay-us': 3000}
 
 
 class Lossy(PairCase):
@@ -28,7 +29,7 @@ class Lossy(PairCase):
                 machine.qmp('qom-set', path=path, property=name, value=value)
 
     def tearDown(self):
-        self.inject(drop=0, corrupt=0, delay=0)
+        self.inject(drop=0, corrupt=0, duplicate=0, delay=0)
 
     def counters(self):
         return [machine.qom_get(path, 'counters')
