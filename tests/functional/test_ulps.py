@@ -102,7 +102,8 @@ MEGABYTES = 8
 DISK_SUM = 'dd if=/dev/ram0 bs=1M iflag=direct 2>/dev/null | md5sum'
 # What its modules say in the course of it.
 CHATTER = (r'multicast packet drops|db_root: cannot open|max_sectors|'
-           r'NFSD: |ib_srpt|nfsd|sd \S+ \[sda\]')
+           r'NFSD: |ib_srpt|nfsd|sd \S+ \[sda\]|'
+           r'MODE SENSE: unimplemented page')
 
 
 class Ulps(PairCase):
