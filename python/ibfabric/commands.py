@@ -5,16 +5,13 @@ import os
 import shutil
 import time
 
+from ibtest import paths
 from ibtest.agent import Agent, AgentError
 from ibtest.shell import interactive, one_command
 
 from . import Failure, state, top
 from .core import IBSIM, Core
 from .live import Live, vls_of, vm_port, writable
-
-UMAD2SIM = ('/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so',
-            '/usr/lib/aarch64-linux-gnu/umad2sim/libumad2sim.so',
-            '/usr/lib/umad2sim/libumad2sim.so')
 
 
 def status(args):
@@ -162,9 +159,9 @@ def show_top(args):
 def host(args):
     """A program of this host whose libibumad talks to the fabric."""
     run = state.find(args.name)
-    library = next((path for path in UMAD2SIM if os.path.exists(path)), None)
-    if library is None:
-        raise Failure('no libumad2sim.so: install the package libumad2sim0')
+    library = str(paths.UMAD)
+    if not os.path.exists(library):
+        raise Failure(f'no {library}: run scripts/build-qemu')
     program = shutil.which(args.words[0], path=os.environ.get(
         'PATH', '') + ':/usr/sbin:/sbin')
     if program is None:

@@ -34,6 +34,15 @@ def library():
     return found[0]
 
 
+def own_library():
+    """The plain-C build's, or else that of scripts/build-qemu."""
+    for path in (os.path.join(CORE, 'tools', 'umad', 'libib-umad.so'),
+                 str(TOP / 'build/libib-umad.so')):
+        if os.path.exists(path):
+            return path
+    raise Failed('no libib-umad.so: install libibumad-dev and build again')
+
+
 def graph(path):
     """Nodes and cables of a topology file, whatever its names are."""
     read = topology.read(str(path))
@@ -52,6 +61,7 @@ class Fabric:
 
     ready = 'cables'
     good_end = (0,)
+    library = staticmethod(library)
 
     def __init__(self, path):
         self.name = f'ibtest{os.getpid()}-{next(NAMES)}'
@@ -119,7 +129,7 @@ class Fabric:
 
     def env(self, node=None):
         env = dict(os.environ, IBSIM_SOCKNAME=self.name,
-                   LD_PRELOAD=library(), OSM_CACHE_DIR=self.folder,
+                   LD_PRELOAD=self.library(), OSM_CACHE_DIR=self.folder,
                    OSM_TMP_DIR=self.folder)
         if node:
             env['SIM_HOST'] = node

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from hosttools import CORE, Client, Fabric, Failed, graph
+from hosttools import CORE, Client, Fabric, Failed, graph, library
 from ibfabric import generate, topology
 
 
@@ -24,10 +24,13 @@ def make(shape, **options):
 class Tools(unittest.TestCase):
     """A fat tree of 16 nodes with OpenSM on its first one."""
 
+    library = staticmethod(library)
+
     @classmethod
     def setUpClass(cls):
         cls.file = make('fat_tree', nodes=16, radix=8)
         cls.fabric = Fabric(cls.file.name)
+        cls.fabric.library = cls.library
         cls.fabric.__enter__()
         cls.addClassCleanup(cls.fabric.__exit__)
         cls.fabric.opensm(conf='qos TRUE\nqos_high_limit 7\n'

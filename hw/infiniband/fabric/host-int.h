@@ -7,6 +7,7 @@
 #define IB_FABRIC_HOST_INT_H
 
 #include "hw/infiniband/ib-fabric-host.h"
+#include "hw/infiniband/ib-fabric-protocol.h"
 #include "hw/infiniband/ib-mad.h"
 #include "hw/infiniband/ib-agent.h"
 #include "hw/infiniband/ib-packet.h"
@@ -14,16 +15,7 @@
 #define IB_HOST_CLIENTS    1024
 #define IB_HOST_QUEUE_MAX  65536  /* MADs that wait for one program */
 #define IB_HOST_TRAPS      64     /* whose TransactionIDs are remembered */
-
-/*
- * A datagram of NAME:outN and NAME:inPID.  LIDs are 16 bits, QPs 32, status 32
- * and length 64 in network order.
- */
-typedef struct IbHostRequest {
-    uint32_t dlid, slid, dqp, sqp, status;
-    uint64_t length;
-    uint8_t mad[IB_MAD_BYTES];
-} IbHostRequest;
+#define IB_HOST_METHODS    64     /* IbHostMethods of a client */
 
 typedef enum IbHostKind {
     IB_HOST_IBSIM,                /* NAME:ctl */
@@ -46,10 +38,13 @@ typedef struct IbHostClient {
     uint32_t node;
     uint8_t port;
     bool issm;
+    bool own;                     /* tools/umad: does RMPP, says timeouts */
     bool dead;
     bool waits;                   /* epoll tells when there is room again */
     uint16_t tid_top;             /* bits 63:48 of the last request */
     uint32_t classes[8];          /* a bit for each that it has sent */
+    IbHostMethods methods[IB_HOST_METHODS];     /* of an own one */
+    unsigned num_methods;
     GQueue queue;                 /* IbHostRequest, no room for them yet */
     GHashTable *pending;          /* requests without an answer */
     uint64_t asked;               /* the request that is being sent */
@@ -83,6 +78,11 @@ void ib_host_client_read(IbHostClient *client);
 void ib_host_client_flush(IbHostClient *client);
 /* Ask again, or give up, what nobody has answered; when to call again. */
 int64_t ib_host_timeouts(IbHostClient *client, int64_t now);
+/*
+ * What unsolicited MADs an own client wants from now on, or does not; false if
+ * another one has them.
+ */
+bool ib_host_set_methods(IbHostClient *client, const IbHostMethods *methods);
 void ib_host_client_init(IbHostClient *client);
 void ib_host_client_clear(IbHostClient *client);
 

@@ -6,7 +6,9 @@
  * libumad2sim.so hands over what a program writes to its umad device, and puts
  * the number of the program's agent into bits 47:32 of the TransactionID.  Bits
  * 63:48 are this file's: who asked.  As the kernel does, it asks again what is
- * not answered, and gives back with a status what never is.
+ * not answered, and gives back with a status what never is.  RMPP is up to the
+ * programs: tools/umad, an own client, does it, libumad2sim.so has no more than
+ * the first MAD of an answer.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE               /* recvmmsg() */
@@ -22,7 +24,8 @@
 
 #define SMP_TIMEOUT_NS   INT64_C(200000000)
 #define GMP_TIMEOUT_NS   INT64_C(1000000000)
-#define TRIES            4
+#define RETRIES          3
+#define NS_PER_MS        INT64_C(1000000)
 #define STATUS_TIMEOUT   110      /* ETIMEDOUT, as the kernel gives */
 #define PENDING_MAX      65536
 #define BATCH            8        /* MADs of one program at a time */
@@ -30,7 +33,8 @@
 typedef struct Pending {
     uint64_t tid;                 /* TID_LOW of it; the key */
     int64_t deadline;
-    unsigned tries;
+    unsigned tries;               /* that are left */
+    int64_t wait;                 /* ns, of each try */
     uint16_t tid_top;
     IbFabricMad mad;
 } Pending;
@@ -61,6 +65,14 @@ static bool wants_answer(const uint8_t *mad)
 
     return !(method & IB_METHOD_RESPONSE) && method != IB_METHOD_SEND &&
            method != IB_METHOD_TRAP && method != IB_METHOD_TRAP_REPRESS;
+}
+
+/* A MAD of an RMPP message that is not its first segment. */
+static bool is_later_rmpp(const uint8_t *mad)
+{
+    return ib_mad_is_rmpp(mad) &&
+           (ib_field_get(mad, IB_RMPP_TYPE) != IB_RMPP_TYPE_DATA ||
+            ib_field_get(mad, IB_RMPP_SEGMENT_NUMBER) != 1);
 }
 
 /* ------------------------------------------------------- to the program */
@@ -132,15 +144,86 @@ static bool has_class(const IbHostClient *c, unsigned class)
     return c->classes[class / 32] & (1u << class % 32);
 }
 
+static bool methods_match(const IbHostMethods *m, const uint8_t *mad)
+{
+    unsigned method = ib_field_get(mad, IB_MAD_METHOD);
+
+    return m->mgmt_class == get_class(mad) &&
+           m->methods[method / 64] & UINT64_C(1) << method % 64 &&
+           (!ib_mad_has_oui(m->mgmt_class) ||
+            !memcmp(m->oui, mad + IB_VENDOR2_OUI_OFFSET, sizeof(m->oui)));
+}
+
+static bool methods_overlap(const IbHostMethods *a, const IbHostMethods *b)
+{
+    return a->mgmt_class == b->mgmt_class &&
+           (a->methods[0] & b->methods[0] || a->methods[1] & b->methods[1]) &&
+           (!ib_mad_has_oui(a->mgmt_class) ||
+            !memcmp(a->oui, b->oui, sizeof(a->oui)));
+}
+
+static bool has_methods(const IbHostClient *c, const IbHostMethods *methods)
+{
+    unsigned i;
+
+    for (i = 0; i < c->num_methods; i++) {
+        if (methods_overlap(&c->methods[i], methods)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ib_host_set_methods(IbHostClient *c, const IbHostMethods *methods)
+{
+    unsigned i;
+
+    if (!methods->on) {
+        for (i = 0; i < c->num_methods; i++) {
+            const IbHostMethods *m = &c->methods[i];
+
+            if (methods_overlap(m, methods) &&
+                !memcmp(m->methods, methods->methods, sizeof(m->methods))) {
+                c->methods[i] = c->methods[--c->num_methods];
+                break;
+            }
+        }
+        return true;
+    }
+    for (i = 0; i < IB_HOST_CLIENTS; i++) {
+        const IbHostClient *o = c->host->clients[i];
+
+        if (o && o->node == c->node && o->port == c->port &&
+            has_methods(o, methods)) {
+            return false;
+        }
+    }
+    if (c->num_methods == IB_HOST_METHODS) {
+        return false;
+    }
+    c->methods[c->num_methods++] = *methods;
+    return true;
+}
+
 /*
- * Whose is a request?  The SM's, if it is of a class that an SM serves; a
- * Report is for whoever asked the SA something.  libumad2sim.so does not
- * survive a MAD of a class that its program has not registered.
+ * Whose is a request?  An own client's, if it has said so.  Of others, the
+ * SM's, if it is of a class that an SM serves; a Report is for whoever asked
+ * the SA something.  libumad2sim.so does not survive a MAD of a class that its
+ * program has not registered.
  */
 static bool takes_request(const IbHostClient *c, const uint8_t *mad)
 {
     unsigned class = get_class(mad);
+    unsigned i;
 
+    if (c->own) {
+        for (i = 0; i < c->num_methods; i++) {
+            if (methods_match(&c->methods[i], mad)) {
+                return true;
+            }
+        }
+        return false;
+    }
     if (ib_field_get(mad, IB_MAD_METHOD) == IB_METHOD_REPORT) {
         return class == IB_CLASS_SUBN_ADM && !c->issm && has_class(c, class);
     }
@@ -187,13 +270,21 @@ bool ib_host_mad_receive(void *opaque, const IbFabricMad *mad)
         return true;
     }
     tid &= TID_LOW;
+    if (c->own && is_later_rmpp(mad->data)) {
+        send_mad(c, mad, tid, 0);
+        return true;
+    }
     top = c->tid_top;
     if (c->asked == tid && !c->answered) {
         c->answered = true;
     } else {
         pending = g_hash_table_lookup(c->pending, &tid);
         if (!pending) {
-            return true;          /* a second answer */
+            /* A second answer, of RMPP one whose ACK was lost. */
+            if (c->own && ib_mad_is_rmpp(mad->data)) {
+                send_mad(c, mad, tid, 0);
+            }
+            return true;
         }
         top = pending->tid_top;
         g_hash_table_remove(c->pending, &tid);
@@ -220,7 +311,35 @@ static uint64_t trap_tid(const IbHostClient *c, uint64_t tid)
     return tid;
 }
 
-static void add_pending(IbHostClient *c, const IbFabricMad *mad)
+/* How long a request waits for its answer. */
+typedef struct Timeout {
+    int64_t wait;                 /* ns, of each try */
+    unsigned retries;
+} Timeout;
+
+static void set_own_tid(const IbHostClient *c, IbFabricMad *mad)
+{
+    set_tid(mad->data, (get_tid(mad->data) & TID_LOW) |
+                       (uint64_t)(c->id + 1) << TID_TOP_SHIFT);
+}
+
+static Timeout get_timeout(const IbHostClient *c, const IbHostRequest *r,
+                           const IbFabricMad *mad)
+{
+    if (c->own) {
+        return (Timeout) {
+            .wait = GUINT32_FROM_BE(r->slid) * NS_PER_MS,
+            .retries = GUINT32_FROM_BE(r->status),
+        };
+    }
+    return (Timeout) {
+        .wait = mad->dest_qpn ? GMP_TIMEOUT_NS : SMP_TIMEOUT_NS,
+        .retries = RETRIES,
+    };
+}
+
+static void add_pending(IbHostClient *c, const IbFabricMad *mad,
+                        const Timeout *timeout)
 {
     IbFabricHost *host = c->host;
     Pending *pending;
@@ -230,23 +349,30 @@ static void add_pending(IbHostClient *c, const IbFabricMad *mad)
     }
     pending = g_new(Pending, 1);
     pending->tid = get_tid(mad->data) & TID_LOW;
-    pending->tries = 1;
+    pending->tries = timeout->retries;
+    pending->wait = timeout->wait;
     pending->tid_top = c->tid_top;
     pending->mad = *mad;
-    pending->deadline = ib_fabric_now(host->fabric) +
-                        (mad->dest_qpn ? GMP_TIMEOUT_NS : SMP_TIMEOUT_NS);
+    pending->deadline = ib_fabric_now(host->fabric) + pending->wait;
     g_hash_table_replace(c->pending, &pending->tid, pending);
     host->next_timeout = MIN(host->next_timeout, pending->deadline);
 }
 
-static void ask(IbHostClient *c, IbFabricMad *mad)
+static void ask(IbHostClient *c, IbFabricMad *mad, const Timeout *timeout)
 {
     IbFabricHost *host = c->host;
     uint64_t tid = get_tid(mad->data);
 
+    if (!timeout->wait) {
+        /* No answer is waited for: one would be taken for a second one. */
+        set_own_tid(c, mad);
+        ib_fabric_send(host->fabric, mad);
+        ib_fabric_run(host->fabric);
+        return;
+    }
     c->tid_top = tid >> TID_TOP_SHIFT;
     tid &= TID_LOW;
-    set_tid(mad->data, tid | (uint64_t)(c->id + 1) << TID_TOP_SHIFT);
+    set_own_tid(c, mad);
     c->asked = tid;
     c->answered = false;
     host->given = false;
@@ -257,7 +383,7 @@ static void ask(IbHostClient *c, IbFabricMad *mad)
             send_mad(c, mad, tid | (uint64_t)c->tid_top << TID_TOP_SHIFT,
                      STATUS_TIMEOUT);
         } else {
-            add_pending(c, mad);
+            add_pending(c, mad, timeout);
         }
     }
     c->answered = true;           /* another answer would be a second one */
@@ -273,6 +399,7 @@ static void send_request(IbHostClient *c, const IbHostRequest *r)
         .src_qpn = GUINT32_FROM_BE(r->sqp) & IB_QPN_MASK,
     };
     unsigned class = get_class(r->mad);
+    Timeout timeout;
 
     memcpy(mad.data, r->mad, IB_MAD_BYTES);
     if (ib_mad_is_smp(mad.data)) {
@@ -281,8 +408,13 @@ static void send_request(IbHostClient *c, const IbHostRequest *r)
         return;
     }
     c->classes[class / 32] |= 1u << class % 32;
-    if (wants_answer(mad.data)) {
-        ask(c, &mad);
+    if (c->own && is_later_rmpp(mad.data)) {
+        if (!is_response(mad.data)) {
+            set_own_tid(c, &mad);
+        }
+    } else if (wants_answer(mad.data)) {
+        timeout = get_timeout(c, r, &mad);
+        ask(c, &mad, &timeout);
         return;
     }
     if (ib_field_get(mad.data, IB_MAD_METHOD) == IB_METHOD_TRAP_REPRESS) {
@@ -340,15 +472,14 @@ int64_t ib_host_timeouts(IbHostClient *c, int64_t now)
         Pending *pending = due->pdata[i];
         IbFabricMad mad = pending->mad;
 
-        if (pending->tries++ >= TRIES) {
+        if (!pending->tries--) {
             send_mad(c, &mad, pending->tid |
                      (uint64_t)pending->tid_top << TID_TOP_SHIFT,
                      STATUS_TIMEOUT);
             g_hash_table_remove(c->pending, &pending->tid);
             continue;
         }
-        pending->deadline = now + (mad.dest_qpn ? GMP_TIMEOUT_NS
-                                                : SMP_TIMEOUT_NS);
+        pending->deadline = now + pending->wait;
         next = MIN(next, pending->deadline);
         /* The answer goes once the loop is through: the list stays valid. */
         ib_fabric_send(c->host->fabric, &mad);

@@ -3,51 +3,19 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Sockets are datagram sockets in the abstract name space: NAME:ctl takes
- * control messages, NAME:outN the MADs of client N; a client's own are
- * NAME:ctlPID and NAME:inPID.  Numbers are in host order unless said otherwise.
+ * ib-fabric-protocol.h says what the messages are.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include "host-int.h"
 
-#define CTL_MAGIC       0xdeadbeef
-#define CTL_DATA        64
 #define CHECK_NS        INT64_C(1000000000)
 #define NS_PER_MS       INT64_C(1000000)
 #define MAX_WAIT_MS     3600000
 #define EVENTS          16        /* of epoll, at a time */
-
-enum {
-    CTL_ERROR, CTL_CONNECT, CTL_DISCONNECT, CTL_GET_PORT, CTL_GET_VENDOR,
-    CTL_GET_GID, CTL_GET_GUID, CTL_GET_NODEINFO, CTL_GET_PORTINFO,
-    CTL_SET_ISSM, CTL_GET_PKEYS,
-};
-
-typedef struct Control {
-    uint32_t magic, client, type, len;
-    uint8_t data[CTL_DATA];
-} Control;
-
-typedef struct ConnectData {
-    uint32_t id;                  /* process; client in the answer */
-    uint32_t qp, issm;
-    char node[32];
-} ConnectData;
-
-typedef struct PortData {
-    uint16_t lid;
-    uint8_t state;
-} PortData;
-
-typedef struct VendorData {
-    uint32_t vendor, part, hw_version;
-    uint64_t fw_version;
-} VendorData;
 
 bool ib_host_watch(IbFabricHost *host, IbHostSource *source, bool write)
 {
@@ -60,21 +28,6 @@ bool ib_host_watch(IbFabricHost *host, IbHostSource *source, bool write)
            epoll_ctl(host->epoll, EPOLL_CTL_ADD, source->fd, &event) == 0;
 }
 
-/* ibsim's own: its clients name the 0 at the end, too. */
-static socklen_t G_GNUC_PRINTF(2, 3) make_name(struct sockaddr_un *un,
-                                               const char *format, ...)
-{
-    va_list args;
-
-    memset(un, 0, sizeof(*un));
-    un->sun_family = AF_UNIX;
-    va_start(args, format);
-    g_vsnprintf(un->sun_path + 1, sizeof(un->sun_path) - 1, format, args);
-    va_end(args);
-    return offsetof(struct sockaddr_un, sun_path) + 1 +
-           strlen(un->sun_path + 1) + 1;
-}
-
 static int make_socket(void)
 {
     return socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -83,7 +36,7 @@ static int make_socket(void)
 static bool connect_to(int fd, const IbFabricHost *host, uint32_t pid)
 {
     struct sockaddr_un un;
-    socklen_t len = make_name(&un, "%s:in%u", host->name, pid);
+    socklen_t len = ib_host_address(&un, "%s:in%u", host->name, pid);
 
     return connect(fd, (struct sockaddr *)&un, len) == 0;
 }
@@ -208,7 +161,7 @@ static IbHostClient *new_client(IbFabricHost *host)
     ib_host_client_init(c);
     host->clients[i] = c;
     host->num_clients++;
-    len = make_name(&un, "%s:out%u", host->name, i);
+    len = ib_host_address(&un, "%s:out%u", host->name, i);
     if (c->source.fd < 0 ||
         bind(c->source.fd, (struct sockaddr *)&un, len) < 0 ||
         !ib_host_watch(host, &c->source, false)) {
@@ -218,11 +171,11 @@ static IbHostClient *new_client(IbFabricHost *host)
     return c;
 }
 
-static bool connect_client(IbFabricHost *host, Control *ctl)
+static bool connect_client(IbFabricHost *host, IbHostCtl *ctl)
 {
     const IbTopology *t = ib_fabric_topology(host->fabric);
     IbHostClient *c;
-    ConnectData d;
+    IbHostConnect d;
 
     memcpy(&d, ctl->data, sizeof(d));
     d.node[sizeof(d.node) - 1] = '\0';
@@ -255,7 +208,7 @@ static bool connect_client(IbFabricHost *host, Control *ctl)
 
 /* The 64 bytes of an attribute, as the node's own SMA shows them. */
 static void get_attribute(IbNode *node, const IbHostClient *c, uint16_t id,
-                          uint32_t modifier, uint8_t data[CTL_DATA])
+                          uint32_t modifier, uint8_t data[IB_HOST_CTL_BYTES])
 {
     uint8_t in[IB_MAD_BYTES] = { 0 };
     uint8_t out[IB_MAD_BYTES] = { 0 };
@@ -267,7 +220,7 @@ static void get_attribute(IbNode *node, const IbHostClient *c, uint16_t id,
     ib_field_set(in, IB_MAD_ATTRIBUTE_ID, id);
     ib_field_set(in, IB_MAD_ATTRIBUTE_MODIFIER, modifier);
     ib_node_process_mad(node, c->port, 0, IB_MAD_IGNORE_MKEY, in, out);
-    memcpy(data, out + IB_SMP_DATA_OFFSET, CTL_DATA);
+    memcpy(data, out + IB_SMP_DATA_OFFSET, IB_HOST_CTL_BYTES);
 }
 
 /*
@@ -275,72 +228,82 @@ static void get_attribute(IbNode *node, const IbHostClient *c, uint16_t id,
  * which is what an SM looks for: so tell it what gives that.
  */
 static void get_node_info(IbNode *node, const IbHostClient *c,
-                          uint8_t data[CTL_DATA])
+                          uint8_t data[IB_HOST_CTL_BYTES])
 {
     get_attribute(node, c, IB_SM_ATTR_NODE_INFO, 0, data);
+    if (c->own) {
+        return;
+    }
     ib_put_be64(data + IB_NODEINFO_NODE_GUID_OFFSET,
                 ib_node_guid(node, c->port, 0) - c->port);
 }
 
-static bool ask_node(IbFabricHost *host, IbHostClient *c, Control *ctl)
+static bool ask_node(IbFabricHost *host, IbHostClient *c, IbHostCtl *ctl)
 {
     const IbTopologyNode *n =
         &ib_fabric_topology(host->fabric)->nodes[c->node];
     IbNode *node = ib_fabric_node(host->fabric, c->node);
     IbLink *link = ib_fabric_link(host->fabric, c->node, c->port);
-    VendorData vendor = { n->vendor_id, n->device_id, 0, 1 };
-    PortData port = { 0 };
+    IbHostVendor vendor = { n->vendor_id, n->device_id, 0, 1 };
+    IbHostPort port = { 0 };
+    IbHostMethods methods;
     uint32_t issm;
 
     if (!node) {
         return false;
     }
     switch (ctl->type) {
-    case CTL_GET_PORT:
+    case IB_HOST_CTL_GET_PORT:
         port.lid = ib_node_lid(node, c->port);
         port.state = link ? ib_link_state(link) : IB_PORT_ACTIVE;
         memcpy(ctl->data, &port, sizeof(port));
         return true;
-    case CTL_GET_VENDOR:
+    case IB_HOST_CTL_GET_VENDOR:
         memcpy(ctl->data, &vendor, sizeof(vendor));
         return true;
-    case CTL_GET_GUID:
+    case IB_HOST_CTL_GET_GUID:
         ib_put_be64(ctl->data, ib_node_guid(node, c->port, 0));
         return true;
-    case CTL_GET_GID:
+    case IB_HOST_CTL_GET_GID:
         ib_put_be64(ctl->data, ib_node_gid_prefix(node, c->port));
         ib_put_be64(ctl->data + 8, ib_node_guid(node, c->port, 0));
         return true;
-    case CTL_GET_NODEINFO:
+    case IB_HOST_CTL_GET_NODEINFO:
         get_node_info(node, c, ctl->data);
         return true;
-    case CTL_GET_PORTINFO:
+    case IB_HOST_CTL_GET_PORTINFO:
         get_attribute(node, c, IB_SM_ATTR_PORT_INFO, c->port, ctl->data);
         return true;
-    case CTL_GET_PKEYS:
+    case IB_HOST_CTL_GET_PKEYS:
         get_attribute(node, c, IB_SM_ATTR_P_KEY_TABLE, 0, ctl->data);
         return true;
-    case CTL_SET_ISSM:
+    case IB_HOST_CTL_SET_ISSM:
         memcpy(&issm, ctl->data, sizeof(issm));
         set_issm(c, issm != 0);
         return true;
+    case IB_HOST_CTL_OWN:
+        c->own = true;
+        return true;
+    case IB_HOST_CTL_SET_METHODS:
+        memcpy(&methods, ctl->data, sizeof(methods));
+        return c->own && ib_host_set_methods(c, &methods);
     default:
         return false;
     }
 }
 
-static bool control(IbFabricHost *host, Control *ctl)
+static bool control(IbFabricHost *host, IbHostCtl *ctl)
 {
     IbHostClient *c;
 
-    if (ctl->type == CTL_CONNECT) {
+    if (ctl->type == IB_HOST_CTL_CONNECT) {
         return connect_client(host, ctl);
     }
     c = ctl->client < IB_HOST_CLIENTS ? host->clients[ctl->client] : NULL;
     if (!c) {
         return false;
     }
-    if (ctl->type == CTL_DISCONNECT) {
+    if (ctl->type == IB_HOST_CTL_DISCONNECT) {
         ib_host_client_free(c);
         return true;
     }
@@ -351,14 +314,14 @@ static void read_ibsim(IbFabricHost *host)
 {
     struct sockaddr_un from;
     socklen_t len = sizeof(from);
-    Control ctl;
+    IbHostCtl ctl;
     ssize_t got;
 
     while ((got = recvfrom(host->ibsim.fd, &ctl, sizeof(ctl), MSG_TRUNC,
                            (struct sockaddr *)&from, &len)) >= 0) {
-        if (got == sizeof(ctl) && ctl.magic == CTL_MAGIC) {
+        if (got == sizeof(ctl) && ctl.magic == IB_HOST_CTL_MAGIC) {
             if (!control(host, &ctl)) {
-                ctl.type = CTL_ERROR;
+                ctl.type = IB_HOST_CTL_ERROR;
             }
             ib_fabric_run(host->fabric);
             sendto(host->ibsim.fd, &ctl, sizeof(ctl), 0,
@@ -381,7 +344,7 @@ static bool open_ibsim(IbFabricHost *host, const char *name, char **why)
         return false;
     }
     host->name = g_strdup(name);
-    len = make_name(&un, "%s:ctl", name);
+    len = ib_host_address(&un, "%s:ctl", name);
     host->ibsim.kind = IB_HOST_IBSIM;
     host->ibsim.fd = make_socket();
     if (host->ibsim.fd < 0 ||

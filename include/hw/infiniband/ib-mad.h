@@ -50,6 +50,7 @@
 #define IB_VENDOR1_DATA_OFFSET          24  /* classes 0x09 to 0x0f */
 #define IB_VENDOR1_DATA_BYTES           232
 #define IB_VENDOR2_OUI                  IB_FIELD32(36, 23, 0)
+#define IB_VENDOR2_OUI_OFFSET           37
 #define IB_VENDOR2_DATA_OFFSET          40  /* classes 0x30 to 0x4f */
 #define IB_VENDOR2_DATA_BYTES           216
 #define IB_CM_DATA_OFFSET               24
@@ -68,6 +69,7 @@
 #define IB_RMPP_STATUS                  IB_FIELD8(27, 7, 0)
 #define IB_RMPP_SEGMENT_NUMBER          IB_FIELD32(28, 31, 0)
 #define IB_RMPP_PAYLOAD_LENGTH          IB_FIELD32(32, 31, 0)
+#define IB_RMPP_DATA_OFFSET             36
 #define IB_RMPP_TYPE_NONE               0
 #define IB_RMPP_TYPE_DATA               1
 #define IB_RMPP_TYPE_ACK                2
@@ -76,6 +78,9 @@
 #define IB_RMPP_FLAG_ACTIVE             1
 #define IB_RMPP_FLAG_FIRST              2
 #define IB_RMPP_FLAG_LAST               4
+#define IB_RMPP_STATUS_BAD_LENGTH       119 /* Last and PayloadLength */
+#define IB_RMPP_STATUS_BAD_SEGMENT      120 /* First and SegmentNumber */
+#define IB_RMPP_STATUS_UNSPECIFIED      127
 
 /* Subnet administration (15.2.1) */
 #define IB_SA_SM_KEY_OFFSET             36
@@ -267,6 +272,31 @@ static inline bool ib_mad_is_smp(const void *mad)
 
     return class == IB_CLASS_SUBN_LID_ROUTED ||
            class == IB_CLASS_SUBN_DIRECTED_ROUTE;
+}
+
+/* ib_mad_has_oui: a class whose MADs name the vendor (16.5.1) */
+static inline bool ib_mad_has_oui(uint8_t mgmt_class)
+{
+    return mgmt_class >= IB_CLASS_VENDOR2_FIRST &&
+           mgmt_class <= IB_CLASS_VENDOR2_LAST;
+}
+
+/*
+ * ib_mad_rmpp_header: bytes in front of the data in each segment of a message
+ * of this class (13.5.3), 0 if the class has no RMPP
+ */
+static inline unsigned ib_mad_rmpp_header(uint8_t mgmt_class)
+{
+    return mgmt_class == IB_CLASS_SUBN_ADM ? IB_SA_DATA_OFFSET :
+           mgmt_class == IB_CLASS_DEVICE_ADM ? IB_GMP_DATA_OFFSET :
+           ib_mad_has_oui(mgmt_class) ? IB_VENDOR2_DATA_OFFSET : 0;
+}
+
+/* ib_mad_is_rmpp: of such a class, with RMPP's flag Active */
+static inline bool ib_mad_is_rmpp(const void *mad)
+{
+    return ib_mad_rmpp_header(ib_field_get(mad, IB_MAD_MGMT_CLASS)) &&
+           ib_field_get(mad, IB_RMPP_FLAGS) & IB_RMPP_FLAG_ACTIVE;
 }
 
 /*

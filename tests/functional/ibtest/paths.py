@@ -11,6 +11,8 @@ CACHE = pathlib.Path(os.environ.get('XDG_CACHE_HOME') or
                      pathlib.Path.home() / '.cache') / 'qemu-ibswitch'
 QEMU = pathlib.Path(os.environ.get('QEMU') or
                     TOP / 'build/qemu-system-x86_64')
+# In front of a program's libibumad: the program is on a fabric.
+UMAD = TOP / 'build/libib-umad.so'
 QEMU_PYTHON = pathlib.Path(os.environ.get('QEMU_PYTHON') or
                            TOP / 'build/qemu-src/python')
 
