@@ -108,6 +108,7 @@ class Tools(unittest.TestCase):
         for option, name in (('-X', 'XmtDataSL0'), ('-S', 'RcvDataSL0'),
                              ('-D', 'PortSwHOQLifetimeLimitDiscards'),
                              ('-E', 'PortLoopingErrors'),
+                             ('-T', 'ErrorDetectionCounterLane11'),
                              ('--oprcvcounters', 'PortOpRcvData'),
                              ('--flowctlcounters', 'PortRcvFlowPkts'),
                              ('--vloppackets', 'PortVLOpPackets15'),
@@ -127,7 +128,7 @@ class Tools(unittest.TestCase):
                 if name in ('XmtDataSL0', 'RcvDataSL0'):
                     self.assertGreater(before, 1000)
                     self.assertLess(ask(), 1000)
-        for option in ('-T', '--swportvlcong', '--rcvcc', '--slrcvfecn',
+        for option in ('--swportvlcong', '--rcvcc', '--slrcvfecn',
                        '--slrcvbecn', '--xmitcc', '--vlxmittimecc'):
             with self.subTest(option=option):
                 done = self.fabric.try_run('perfquery', option, *port)
@@ -157,7 +158,7 @@ class Tools(unittest.TestCase):
             client = Client(self.fabric, node)
             self.addCleanup(client.close)
             for lid in (self.leaf['lids'][0], self.cas[-1]['lids'][0]):
-                status, mad = client.gmp(0x0a, 1, lid)
+                status, mad = client.gmp(0x09, 1, lid)
                 self.assertEqual((status, mad[3]), (0, 0x81))
                 self.assertEqual(struct.unpack_from('>H', mad, 4)[0], 0xc)
                 status, mad = client.smp(0x20, dlid=lid)
@@ -320,6 +321,49 @@ class Errors(unittest.TestCase):
             errors = re.search(r'PortLocalPhysicalErrors:\.+(\d+)', out)
             self.assertGreater(int(errors.group(1)), 8)
             self.assertRegex(out, r'PortMalformedPktErrors:\.+0\n')
+
+
+class Vendor(unittest.TestCase):
+    FILE = """
+vendid=0x2c9
+devid=0xb924
+switchguid=0xb8cffff005000
+Switch 24 "S-000b8cffff005000"
+[1] "H-0002c90200278900"[1]
+
+vendid=0x2c9
+devid=0x6282
+caguid=0x2c90200278900
+Ca 2 "H-0002c90200278900"
+[1] "S-000b8cffff005000"[1]
+
+vendid=0x8f1
+devid=0x5a00
+caguid=0x8f10400411000
+Ca 2 "H-0008f10400411000"
+[1] "S-000b8cffff005000"[2]
+"""
+
+    def test_vendstat(self):
+        """Of Mellanox' devices, as the file says who made them."""
+        with tempfile.NamedTemporaryFile('w', suffix='.net') as file:
+            file.write(self.FILE)
+            file.flush()
+            with Fabric(file.name) as fabric:
+                fabric.opensm()
+                fabric.wait_active()
+                lids = {node['guid']: str(node['lids'][0])
+                        for node in fabric.ask('nodes')['nodes']}
+                for guid, device in (('0x000b8cffff005000', 'b924'),
+                                     ('0x0002c90200278900', '6282')):
+                    out = fabric.run('vendstat', '-N', lids[guid])
+                    self.assertIn(f'hw_dev_id:   0x{device}\n', out)
+                    up = re.search('hw_uptime: +(0x[0-9a-f]{8})', out)
+                    self.assertLess(int(up.group(1), 16), 600)
+                done = fabric.try_run('vendstat', '-N',
+                                      lids['0x0008f10400411000'])
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn('classportinfo query', done.stdout)
 
 
 class Broken(unittest.TestCase):

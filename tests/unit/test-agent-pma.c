@@ -104,6 +104,10 @@ static void count(IbLink *link, uint64_t factor)
     c->xmit_data_sl[0] += 36 * factor;
     c->xmit_data_sl[15] += 37 * factor;
     c->rcv_data_sl[2] += 38 * factor;
+    c->sync_header_errors += 39 * factor;
+    c->unknown_blocks += 40 * factor;
+    c->lane_errors[0] += 41 * factor;
+    c->lane_errors[11] += 42 * factor;
 }
 
 /* A node whose counters stand at 0, whatever training counted */
@@ -519,13 +523,52 @@ static void test_port_select(void)
     test_node_free(sw);
 }
 
+/* PortExtendedSpeedsCounters: CounterSelect has 64 bits, at byte 8. */
+static void test_extended_speeds(void)
+{
+    TestNode *t = quiet_node(IB_NODE_TYPE_SWITCH);
+    uint8_t d[192];
+
+    count(t->ends[2].link, 1);
+    g_assert_cmphex(pma_get(t, 0x1f, 2, d), ==, 0);
+    g_assert_cmpuint(d[1], ==, 2);
+    g_assert_cmpuint(be16(d + 16), ==, 39);
+    g_assert_cmpuint(be16(d + 18), ==, 40);
+    g_assert_cmpuint(be16(d + 20), ==, 41);
+    g_assert_cmpuint(be16(d + 22), ==, 0);
+    g_assert_cmpuint(be16(d + 42), ==, 42);
+    g_assert_cmpuint(be32(d + 44), ==, 0);      /* FEC */
+
+    /* Lane 0 only; then a value for lane 11 */
+    memset(d, 0, sizeof(d));
+    d[1] = 2;
+    d[15] = 1 << 2;
+    g_assert_cmphex(pma(t, 2, 0x1f, d), ==, 0);
+    g_assert_cmpuint(d[15], ==, 1 << 2);
+    g_assert_cmpuint(be16(d + 16), ==, 39);
+    g_assert_cmpuint(be16(d + 20), ==, 0);
+    d[14] = 1 << (13 - 8);
+    d[15] = 0;
+    d[43] = 7;
+    g_assert_cmphex(pma(t, 2, 0x1f, d), ==, 0);
+    count(t->ends[2].link, 1);
+    g_assert_cmphex(pma_get(t, 0x1f, 2, d), ==, 0);
+    g_assert_cmpuint(be16(d + 16), ==, 78);
+    g_assert_cmpuint(be16(d + 20), ==, 41);
+    g_assert_cmpuint(be16(d + 42), ==, 49);
+    count(t->ends[2].link, 10000);
+    g_assert_cmphex(pma_get(t, 0x1f, 2, d), ==, 0);
+    g_assert_cmphex(be16(d + 16), ==, 0xffff);
+    test_node_free(t);
+}
+
 static void test_status(void)
 {
     TestNode *t = quiet_node(IB_NODE_TYPE_CA);
     uint8_t in[256], out[256], d[192] = { 0, 1 };
 
     static const uint16_t absent[] = {
-        0x13, 0x1f, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35,
+        0x13, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35,
     };
     unsigned i;
 
@@ -636,6 +679,7 @@ int main(int argc, char **argv)
     g_test_add_func("/agent/pma/op-code", test_op_code);
     g_test_add_func("/agent/pma/all-ports", test_all_ports);
     g_test_add_func("/agent/pma/port-select", test_port_select);
+    g_test_add_func("/agent/pma/extended-speeds", test_extended_speeds);
     g_test_add_func("/agent/pma/status", test_status);
     g_test_add_func("/agent/pma/reset", test_reset);
     g_test_add_func("/agent/pma/samples", test_samples);

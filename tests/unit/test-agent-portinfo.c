@@ -35,10 +35,11 @@ static void test_get_ca(void)
     g_assert_cmpuint(be16(d + 16), ==, 0);      /* LID */
     g_assert_cmpuint(be16(d + 18), ==, 0);      /* MasterSMLID */
     /*
-     * Trap, SLMapping, SystemImageGUID, CapabilityMaskNotice,
-     * ClientReregistration; extended speeds and CapabilityMask2 as they are
+     * Trap, SLMapping, SystemImageGUID, VendorClass,
+     * CapabilityMaskNotice, ClientReregistration; extended speeds and
+     * CapabilityMask2 as they are
      */
-    g_assert_cmphex(be32(d + 20), ==, 0x0240c848);
+    g_assert_cmphex(be32(d + 20), ==, 0x0250c848);
     g_assert_cmpuint(be16(d + 24), ==, 0);      /* DiagCode */
     g_assert_cmpuint(be16(d + 26), ==, 0);      /* M_KeyLeasePeriod */
     g_assert_cmpuint(d[28], ==, 2);             /* LocalPortNum */
@@ -83,7 +84,7 @@ static void test_get_switch_port0(void)
     g_assert_cmphex(test_get(t, 2, PORT_INFO, 0, d), ==, 0);
     g_assert_cmpuint(be16(d + 16), ==, 5);
     g_assert_cmpuint(be16(d + 18), ==, 9);
-    g_assert_cmphex(be32(d + 20), ==, 0x02404848);
+    g_assert_cmphex(be32(d + 20), ==, 0x02504848);
     g_assert_cmpuint(d[28], ==, 2);
     g_assert_cmphex(d[32], ==, 0x74);           /* Active */
     g_assert_cmphex(d[33], ==, 0x52);

@@ -172,7 +172,7 @@ static void test_version_2(void)
 
     test_give_lids(t, 1, 0);
     save(t, bytes);
-    g_assert_cmpuint(bytes->data[5], ==, 3);
+    g_assert_cmpuint(bytes->data[5], ==, 4);
     bytes->data[5] = 2;
     for (i = 0; i < 3; i++) {
         if (i) {

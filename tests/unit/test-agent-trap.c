@@ -221,7 +221,7 @@ static void test_144_capability(void)
     check_header(&t->traps[0], 1, 4, 1, 144);
     g_assert_cmpuint(be16(mad + 76), ==, 5);    /* LIDADDR */
     g_assert_cmphex(mad[79], ==, 0);            /* OtherLocalChanges */
-    g_assert_cmphex(be32(mad + 80), ==, 0x0240484a);
+    g_assert_cmphex(be32(mad + 80), ==, 0x0250484a);
     g_assert_cmphex(be16(mad + 84), ==, 0);
     /* Port 2 knows no SM. */
     ib_node_set_capability_mask(t->node, 2, IB_NODE_CAPABILITY_MASK | 2);
@@ -244,7 +244,7 @@ static void test_144_description(void)
     g_assert_cmpuint(t->num_traps, ==, 1);
     check_header(&t->traps[0], 1, 4, 1, 144);
     g_assert_cmphex(mad[79], ==, 1);
-    g_assert_cmphex(be32(mad + 80), ==, 0x06404848);
+    g_assert_cmphex(be32(mad + 80), ==, 0x06504848);
     g_assert_cmphex(be16(mad + 84), ==, 1);
     ib_node_set_description(t->node, name);
     g_assert_cmpuint(t->num_traps, ==, 1);

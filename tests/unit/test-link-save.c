@@ -345,12 +345,14 @@ static void test_state_format(void)
 }
 
 /*
- * Counters as they were saved when there were fewer (section LCNT, version 1):
- * the others start from 0.
+ * Counters as they were saved when there were fewer (section LCNT, versions 1
+ * and 2): the others start from 0.
  */
-static void test_old_counters(void)
+static void test_old_counters(gconstpointer data)
 {
-    enum { OLD = 29 + 5 * 16, HEAD = 10 };
+    enum { HEAD = 10 };
+    const int version = GPOINTER_TO_INT(data);
+    const guint old = (version == 1 ? 29 + 5 * 16 : 39 + 10 * 16) * 8;
     TestCable *c = test_cable_new_active(NULL, NULL);
     IbLink *link = c->end[0].link;
     IbLinkCounters *counters = ib_link_counters(link);
@@ -360,19 +362,25 @@ static void test_old_counters(void)
 
     counters->frames_late = 77;         /* the last of the old ones */
     counters->local_physical_errors = 88;
+    counters->op_rcv_bytes_vl[15] = 99; /* the last of version 2 */
+    counters->sync_header_errors = 111;
     bytes = save(link);
     while (memcmp(bytes->data + at, "LCNT", 4)) {
         at++;
     }
     len = ib_get_be32(bytes->data + at + 6);
     g_assert_cmpint(len, ==, sizeof(IbLinkCounters));
-    bytes->data[at + 5] = 1;
-    ib_put_be32(bytes->data + at + 6, OLD * 8);
-    g_byte_array_remove_range(bytes, at + HEAD + OLD * 8, len - OLD * 8);
+    bytes->data[at + 5] = version;
+    ib_put_be32(bytes->data + at + 6, old);
+    g_byte_array_remove_range(bytes, at + HEAD + old, len - old);
     ib_put_be32(bytes->data + 6, bytes->len - HEAD);
     g_assert_true(load(link, bytes->data, bytes->len));
     g_assert_cmpint(ib_link_counters(link)->frames_late, ==, 77);
-    g_assert_cmpint(ib_link_counters(link)->local_physical_errors, ==, 0);
+    g_assert_cmpint(ib_link_counters(link)->local_physical_errors, ==,
+                    version == 1 ? 0 : 88);
+    g_assert_cmpint(ib_link_counters(link)->op_rcv_bytes_vl[15], ==,
+                    version == 1 ? 0 : 99);
+    g_assert_cmpint(ib_link_counters(link)->sync_header_errors, ==, 0);
     g_byte_array_unref(bytes);
     test_cable_free(c);
 }
@@ -387,6 +395,9 @@ int main(int argc, char **argv)
     g_test_add_func("/link/save/peer-gone", test_peer_gone);
     g_test_add_func("/link/save/no-cable", test_no_cable);
     g_test_add_func("/link/save/bad-bytes", test_bad_bytes);
-    g_test_add_func("/link/save/old-counters", test_old_counters);
+    g_test_add_data_func("/link/save/old-counters/1", GINT_TO_POINTER(1),
+                         test_old_counters);
+    g_test_add_data_func("/link/save/old-counters/2", GINT_TO_POINTER(2),
+                         test_old_counters);
     return g_test_run();
 }

@@ -70,6 +70,7 @@ struct IbNode {
     IbSl2vlView sl2vl;
     uint64_t next_tid;
     int64_t timer_deadline;
+    int64_t reset_at;
     bool port_state_change;
     bool sm_sets_state;           /* inside a Set: no PortStateChange */
     uint64_t cc_key;              /* of the MAD being answered by cc.c */
@@ -87,6 +88,11 @@ struct IbNode {
 static inline bool ib_node_is_switch(const IbNode *node)
 {
     return node->config.node_type == IB_NODE_TYPE_SWITCH;
+}
+
+static inline bool ib_node_is_mlnx(const IbNode *node)
+{
+    return node->config.vendor_id == IB_MLNX_VENDOR_ID;
 }
 
 static inline bool ib_node_is_end_port(const IbNode *node, uint8_t port)
@@ -174,6 +180,9 @@ int64_t ib_sampler_deadline(const IbSampler *sampler);
 void ib_sampler_timer(IbNode *node, uint8_t port, int64_t now);
 void ib_sampler_save(const IbNode *node, uint8_t port, IbStateWriter *w);
 void ib_sampler_load(IbNode *node, uint8_t port, IbStateReader *r);
+
+/* vendor.c */
+IbMadVerdict ib_vendor_process(IbNode *node, const uint8_t *in, uint8_t *out);
 
 /* cc.c; of end ports */
 IbMadVerdict ib_cc_process(IbNode *node, uint8_t in_port, const uint8_t *in,

@@ -23,12 +23,26 @@ static IbMadVerdict gsi_no_agent(const uint8_t *in, uint8_t *out)
     return IB_MAD_REPLY;
 }
 
-bool ib_node_has_agent(uint8_t mgmt_class)
+static bool gsi_has_agent(const IbNode *node, uint8_t mgmt_class)
 {
     return mgmt_class == IB_CLASS_SUBN_LID_ROUTED ||
            mgmt_class == IB_CLASS_SUBN_DIRECTED_ROUTE ||
            mgmt_class == IB_CLASS_PERFORMANCE ||
-           mgmt_class == IB_CLASS_CONGESTION;
+           mgmt_class == IB_CLASS_CONGESTION ||
+           (mgmt_class == IB_CLASS_MLNX_VENDOR && ib_node_is_mlnx(node));
+}
+
+bool ib_node_is_for_manager(const IbNode *node, const uint8_t *mad)
+{
+    uint8_t method = ib_field_get(mad, IB_MAD_METHOD);
+
+    if (method & IB_METHOD_RESPONSE || method == IB_METHOD_SEND ||
+        method == IB_METHOD_TRAP || method == IB_METHOD_REPORT) {
+        return true;
+    }
+    return !gsi_has_agent(node, ib_field_get(mad, IB_MAD_MGMT_CLASS)) ||
+           (ib_mad_is_smp(mad) &&
+            ib_field_get(mad, IB_MAD_ATTRIBUTE_ID) == IB_SM_ATTR_SM_INFO);
 }
 
 IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
@@ -39,6 +53,9 @@ IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
         (in_port == 0 && !ib_node_is_switch(node))) {
         return IB_MAD_DROPPED;
     }
+    if (!gsi_has_agent(node, ib_field_get(in, IB_MAD_MGMT_CLASS))) {
+        return gsi_no_agent(in, out);
+    }
     switch (ib_field_get(in, IB_MAD_MGMT_CLASS)) {
     case IB_CLASS_SUBN_LID_ROUTED:
     case IB_CLASS_SUBN_DIRECTED_ROUTE:
@@ -48,6 +65,6 @@ IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
     case IB_CLASS_CONGESTION:
         return ib_cc_process(node, in_port, in, out);
     default:
-        return gsi_no_agent(in, out);
+        return ib_vendor_process(node, in, out);
     }
 }

@@ -184,6 +184,7 @@ void ib_node_reset(IbNode *node)
 {
     unsigned port;
 
+    node->reset_at = node->ops->now(node->opaque);
     memcpy(node->description, node->config.description,
            sizeof(node->description));
     node_forget_sl2vl(node);

@@ -145,9 +145,22 @@ static const IbPmaCounter port_vl_flow_update[] = { SIXTEEN(VL_FLOW_UPDATE) };
 static const IbPmaCounter port_xmit_data_sl[] = { SIXTEEN(XMIT_DATA_SL) };
 static const IbPmaCounter port_rcv_data_sl[] = { SIXTEEN(RCV_DATA_SL) };
 
+/* No link has FEC: its counters stay 0. */
+#define LANE_ERRORS(lane) \
+    NARROW(lane_errors[lane], SELECT2(2 + (lane)), \
+           IB_PESC_ERROR_DETECTION_COUNTER(lane))
+
+static const IbPmaCounter port_extended_speeds[] = {
+    NARROW(sync_header_errors, SELECT2(0), IB_PESC_SYNC_HEADER_ERROR_COUNTER),
+    NARROW(unknown_blocks, SELECT2(1), IB_PESC_UNKNOWN_BLOCK_COUNTER),
+    LANE_ERRORS(0), LANE_ERRORS(1), LANE_ERRORS(2), LANE_ERRORS(3),
+    LANE_ERRORS(4), LANE_ERRORS(5), LANE_ERRORS(6), LANE_ERRORS(7),
+    LANE_ERRORS(8), LANE_ERRORS(9), LANE_ERRORS(10), LANE_ERRORS(11),
+};
+
 /*
  * Bases of all attributes, one after the other, in the order of saved state:
- * BASE_V2 of them until version 2.
+ * BASE_V2 of them until version 2, BASE_V3 in version 3.
  */
 enum {
     BASE_COUNTERS = 0,
@@ -164,7 +177,9 @@ enum {
     BASE_OP_RCV = BASE_RCV_SL + G_N_ELEMENTS(port_rcv_data_sl),
     BASE_OP_PACKETS = BASE_OP_RCV + G_N_ELEMENTS(port_op_rcv),
     BASE_OP_DATA = BASE_OP_PACKETS + G_N_ELEMENTS(port_vl_op_packets),
-    BASE_COUNT = BASE_OP_DATA + G_N_ELEMENTS(port_vl_op_data),
+    BASE_V3 = BASE_OP_DATA + G_N_ELEMENTS(port_vl_op_data),
+    BASE_SPEEDS = BASE_V3,
+    BASE_COUNT = BASE_SPEEDS + G_N_ELEMENTS(port_extended_speeds),
 };
 
 struct IbPmaPort {
@@ -405,6 +420,9 @@ static const IbPmaAttribute pma_attributes[] = {
              port_counters_extended, BASE_EXTENDED, IB_PCX_COUNTER_SELECT2),
     OTHER(IB_PM_ATTR_PORT_SAMPLES_RESULT_EXTENDED,
           "PortSamplesResultExtended", ib_pma_get_samples_result_ext, NULL),
+    COUNTERS(IB_PM_ATTR_PORT_EXTENDED_SPEEDS_COUNTERS,
+             "PortExtendedSpeedsCounters", port_extended_speeds, BASE_SPEEDS,
+             IB_PESC_COUNTER_SELECT),
     COUNTERS(IB_PM_ATTR_PORT_XMIT_DATA_SL, "PortXmitDataSL",
              port_xmit_data_sl, BASE_XMIT_SL, 0),
     COUNTERS(IB_PM_ATTR_PORT_RCV_DATA_SL, "PortRcvDataSL", port_rcv_data_sl,
@@ -515,7 +533,8 @@ void ib_pma_load(IbNode *node, uint8_t num, unsigned version,
                  IbStateReader *r)
 {
     IbAgentPort *port = &node->ports[num];
-    unsigned count = version < 3 ? BASE_V2 : BASE_COUNT;
+    unsigned count = version < 3 ? BASE_V2
+                   : version == 3 ? BASE_V3 : BASE_COUNT;
     unsigned i;
 
     port->count_op = version < 3 ? -1 : (int16_t)ib_state_get16(r);

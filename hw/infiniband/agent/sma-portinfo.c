@@ -84,6 +84,9 @@ uint32_t ib_node_shown_capability_mask(const IbNode *node, uint8_t num)
     } else {
         mask &= ~IB_CAP_IS_EXTENDED_SPEEDS_SUPPORTED;
     }
+    if (ib_node_is_mlnx(node)) {
+        mask |= IB_CAP_IS_VENDOR_CLASS_SUPPORTED;
+    }
     if (ib_node_shown_capability_mask2(node, num)) {
         mask |= IB_CAP_IS_CAPABILITY_MASK2_SUPPORTED;
     }

@@ -10,7 +10,6 @@
  */
 #include "agent-int.h"
 
-#define MLNX_VENDOR_ID  0x0002c9
 
 /* -------------------------------------------------------------- GUIDInfo */
 
@@ -336,7 +335,7 @@ static IbSmaStatus get_mlnx_ext_port_info(IbNode *node, uint8_t in_port,
                                           uint32_t modifier, uint8_t *data,
                                           void *opaque)
 {
-    if (node->config.vendor_id != MLNX_VENDOR_ID) {
+    if (!ib_node_is_mlnx(node)) {
         return IB_MAD_STATUS_BAD_METHOD_ATTR;
     }
     return modifier <= node->config.num_ports ? 0 : IB_MAD_STATUS_BAD_FIELD;

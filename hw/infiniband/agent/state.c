@@ -10,7 +10,7 @@
 #include "agent-int.h"
 
 #define NODE_TAG      "NODE"
-#define NODE_VERSION  3
+#define NODE_VERSION  4
 #define NODE_VERSION_MIN 2
 
 static void save_end_port(const IbNode *node, const IbAgentPort *p,

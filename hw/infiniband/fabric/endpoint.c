@@ -105,23 +105,6 @@ static void send_reply(IbUnit *unit, const Request *request,
     send_packet(unit, mad->port, reply, request);
 }
 
-/*
- * As the agents would answer: a request of theirs, whatever its method, is
- * not for a manager.
- */
-static bool for_manager(const uint8_t *mad)
-{
-    uint8_t method = ib_field_get(mad, IB_MAD_METHOD);
-
-    if (method & IB_METHOD_RESPONSE || method == IB_METHOD_SEND ||
-        method == IB_METHOD_TRAP || method == IB_METHOD_REPORT) {
-        return true;
-    }
-    return !ib_node_has_agent(ib_field_get(mad, IB_MAD_MGMT_CLASS)) ||
-           (ib_mad_is_smp(mad) &&
-            ib_field_get(mad, IB_MAD_ATTRIBUTE_ID) == IB_SM_ATTR_SM_INFO);
-}
-
 /* What the CA's own agents say; false: nothing. */
 static bool answer(IbUnit *unit, const IbFabricMad *mad, IbFabricMad *reply)
 {
@@ -131,7 +114,7 @@ static bool answer(IbUnit *unit, const IbFabricMad *mad, IbFabricMad *reply)
         ib_field_set(reply->data, IB_MAD_METHOD, IB_METHOD_GET_RESP);
         return true;
     }
-    if (for_manager(mad->data) && ib_unit_give(unit, mad)) {
+    if (ib_node_is_for_manager(unit->node, mad->data) && ib_unit_give(unit, mad)) {
         return false;
     }
     return ib_node_process_mad(unit->node, mad->port, mad->slid, 0,

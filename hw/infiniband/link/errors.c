@@ -49,22 +49,49 @@ void ib_link_set_error_thresholds(IbLink *link, uint8_t local_phy,
     link->overrun_limit = overrun & 0xf;
 }
 
+/* LinkSpeedExtActive: 64b/66b, whose errors have counters of their own. */
+static bool ib_errors_64b66b(const IbLink *link)
+{
+    return link->speed_active >> 4;
+}
+
+void ib_errors_lost(IbLink *link, uint32_t count)
+{
+    link->counters.symbol_errors += count;
+    if (ib_errors_64b66b(link)) {
+        link->counters.sync_header_errors += count;
+    }
+}
+
+void ib_errors_frame(IbLink *link)
+{
+    link->counters.symbol_errors++;
+    if (ib_errors_64b66b(link)) {
+        link->counters.unknown_blocks++;
+    }
+}
+
 /* The packet is counted as received already. */
 void ib_errors_physical(IbLink *link)
 {
+    IbLinkCounters *c = &link->counters;
     uint64_t good = 0;
     unsigned vl;
 
-    link->counters.local_physical_errors++;
+    if (ib_errors_64b66b(link)) {
+        c->lane_errors[c->local_physical_errors %
+                       ib_link_lanes(link->width_active)]++;
+    }
+    c->local_physical_errors++;
     for (vl = 0; vl < IB_VLS; vl++) {
-        good += link->counters.rcv_pkts_vl[vl];
+        good += c->rcv_pkts_vl[vl];
     }
     good -= link->phy_seen + 1;
     link->phy_seen += good + 1;
     link->phy_count -= MIN(good, link->phy_count);
     if (++link->phy_count > link->phy_limit) {
         link->phy_count = 0;
-        link->counters.local_link_integrity_errors++;
+        c->local_link_integrity_errors++;
         ib_errors_raise(link, IB_LINK_INTEGRITY, "link-integrity");
     }
 }

@@ -357,6 +357,9 @@ void ib_life_tick(IbLink *link, int64_t now);
 
 /* errors.c */
 void ib_errors_reset(IbLink *link);
+/* Frames or packets that did not come, a frame that is none, a bad packet */
+void ib_errors_lost(IbLink *link, uint32_t count);
+void ib_errors_frame(IbLink *link);
 void ib_errors_physical(IbLink *link);
 /* A packet had no room; a credit record goes to the peer. */
 void ib_errors_overrun(IbLink *link);

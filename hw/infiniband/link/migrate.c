@@ -19,6 +19,9 @@
 #define IB_COUNTERS_V1          (offsetof(IbLinkCounters, \
                                           local_physical_errors) / \
                                  sizeof(uint64_t))
+#define IB_COUNTERS_V2          (offsetof(IbLinkCounters, \
+                                          sync_header_errors) / \
+                                 sizeof(uint64_t))
 
 /* What both ends of a migration must agree on. */
 static void ib_save_config(const IbLink *link, IbStateWriter *w)
@@ -134,7 +137,7 @@ static void ib_save_counters(const IbLink *link, IbStateWriter *w)
     unsigned i;
 
     memcpy(c, &link->counters, sizeof(c));
-    ib_state_begin(w, "LCNT", 2);
+    ib_state_begin(w, "LCNT", 3);
     for (i = 0; i < IB_COUNTERS; i++) {
         ib_state_put64(w, c[i]);
     }
@@ -144,9 +147,11 @@ static void ib_save_counters(const IbLink *link, IbStateWriter *w)
 static void ib_load_counters(IbLink *link, IbStateReader *r)
 {
     uint64_t c[IB_COUNTERS] = { 0 };
-    unsigned count, i;
+    unsigned version = ib_state_enter(r, "LCNT", 3);
+    unsigned count = version == 1 ? IB_COUNTERS_V1
+                   : version == 2 ? IB_COUNTERS_V2 : IB_COUNTERS;
+    unsigned i;
 
-    count = ib_state_enter(r, "LCNT", 2) == 1 ? IB_COUNTERS_V1 : IB_COUNTERS;
     for (i = 0; i < count; i++) {
         c[i] = ib_state_get64(r);
     }

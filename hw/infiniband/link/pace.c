@@ -24,7 +24,7 @@ static const uint64_t ib_lane_rates[] = {
     UINT64_C(12500000000),
 };
 
-static unsigned ib_lanes(uint8_t width)
+unsigned ib_link_lanes(uint8_t width)
 {
     switch (width) {
     case 2:
@@ -46,7 +46,7 @@ uint64_t ib_link_rate(uint8_t width, uint16_t speed)
 
     for (bit = 0; bit < G_N_ELEMENTS(ib_lane_rates); bit++) {
         if (speed == 1u << bit) {
-            return ib_lanes(width) * ib_lane_rates[bit];
+            return ib_link_lanes(width) * ib_lane_rates[bit];
         }
     }
     return 0;

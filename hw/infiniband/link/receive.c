@@ -129,7 +129,7 @@ uint16_t ib_rx_packet(IbLink *link, const uint8_t *data, uint32_t len,
     vl = ib_lrh_vl(data);
     blocks = ib_packet_blocks(len);
     if (special && ib_inject_drop(link, vl)) {
-        c->symbol_errors++;
+        ib_errors_lost(link, 1);
         ib_link_trace(link, "inject-drop", data, len);
         return 0;
     }
@@ -209,7 +209,7 @@ uint16_t ib_rx_packet_special(IbLink *link, const uint8_t *data,
 static void ib_rx_bad_frame(IbLink *link, const char *why)
 {
     link->counters.frames_bad++;
-    link->counters.symbol_errors++;
+    ib_errors_frame(link);
     ib_link_trace(link, why, NULL, 0);
 }
 
@@ -349,7 +349,7 @@ void ib_link_receive_frame(IbLink *link, const uint8_t *frame, size_t len)
                 link->nested--;
                 return;
             }
-            link->counters.symbol_errors += gap;
+            ib_errors_lost(link, gap);
             ib_link_trace(link, "frames-lost", NULL, 0);
         }
         link->rx_seq = seq + 1;

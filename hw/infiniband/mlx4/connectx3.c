@@ -19,7 +19,6 @@
 #include "qapi/visitor.h"
 
 /* NodeInfo of the real adapter. */
-#define MLX4_NODE_VENDOR_ID   0x0002c9
 /*
  * The driver may load its upper half after INIT_PORT: an event about a port
  * that is active sooner would be lost on it.
@@ -110,8 +109,9 @@ static bool mlx4_config(Mlx4State *s, Error **errp)
                                          : node->node_guid + 1;
     node->system_guid = s->system_guid.given ? s->system_guid.value
                                              : node->node_guid;
-    node->vendor_id = MLX4_NODE_VENDOR_ID;
+    node->vendor_id = IB_MLNX_VENDOR_ID;
     node->device_id = MLX4_DEVICE_ID;
+    node->firmware = mlx4_firmware;
     node->pkey_cap = 1 << MLX4_LOG_PKEYS;
     node->guid_cap = 1 << MLX4_LOG_GIDS;
     node->capability_mask = IB_NODE_CAPABILITY_MASK;

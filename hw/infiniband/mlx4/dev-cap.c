@@ -9,13 +9,10 @@
  */
 #include "mlx4.h"
 
-#define MLX4_FW_VERSION_MAJOR     2
-#define MLX4_FW_VERSION_MINOR     42
-#define MLX4_FW_VERSION_SUBMINOR  5000
 #define MLX4_CORE_CLOCK_MHZ       427
 
 /* "MT_" and ten digits is what boards of the vendor say. */
-static const char mlx4_board_id[MLX4_BOARD_ID_BYTES] = "QEMU_CX3_IB";
+const IbFirmware mlx4_firmware = { { 2, 42, 5000 }, "QEMU_CX3_IB" };
 
 /* Capability flags, low and high half; memory management flags. */
 enum {
@@ -122,9 +119,9 @@ Mlx4Status mlx4_cmd_query_fw(Mlx4State *s, Mlx4Cmd *cmd)
     uint8_t *out = cmd->out;
 
     ib_field_set(out, MLX4_FW_PAGES, 1);
-    ib_field_set(out, MLX4_FW_MAJOR, MLX4_FW_VERSION_MAJOR);
-    ib_field_set(out, MLX4_FW_MINOR, MLX4_FW_VERSION_MINOR);
-    ib_field_set(out, MLX4_FW_SUBMINOR, MLX4_FW_VERSION_SUBMINOR);
+    ib_field_set(out, MLX4_FW_MAJOR, mlx4_firmware.version[0]);
+    ib_field_set(out, MLX4_FW_MINOR, mlx4_firmware.version[1]);
+    ib_field_set(out, MLX4_FW_SUBMINOR, mlx4_firmware.version[2]);
     ib_field_set(out, MLX4_FW_CMD_REV, 3);
     ib_field_set(out, MLX4_FW_LOG_MAX_CMDS, 4);
     ib_put_be64(out + MLX4_FW_CLR_INT_OFFSET, MLX4_REG_CLR_INT);
@@ -140,7 +137,7 @@ Mlx4Status mlx4_cmd_query_adapter(Mlx4State *s, Mlx4Cmd *cmd)
 
     ib_field_set(cmd->out, MLX4_ADAPTER_INTA_PIN, 1);
     for (i = 0; i < MLX4_BOARD_ID_BYTES; i++) {
-        board[i] = mlx4_board_id[i ^ 3];
+        board[i] = mlx4_firmware.psid[i ^ 3];
     }
     return MLX4_STAT_OK;
 }

@@ -251,6 +251,8 @@ void mlx4_cmd_run(Mlx4State *s);
 
 /* ----------------------------------------------------- dev-cap, port */
 
+extern const IbFirmware mlx4_firmware;
+
 Mlx4CmdHandler mlx4_cmd_query_fw, mlx4_cmd_query_dev_cap,
     mlx4_cmd_query_adapter, mlx4_cmd_init_hca, mlx4_cmd_close_hca,
     mlx4_cmd_query_hca, mlx4_cmd_mod_stat_cfg, mlx4_cmd_diag_rprt;

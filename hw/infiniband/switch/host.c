@@ -21,29 +21,13 @@ static bool give(IbSwitch *sw, uint8_t in_port, const IbPacket *packet)
            sw->ops->host_receive(sw->opaque, in_port, packet);
 }
 
-/*
- * As the agents would answer: a request of theirs, whatever its method, is
- * not for a manager.
- */
-static bool for_manager(const uint8_t *mad)
-{
-    uint8_t method = ib_field_get(mad, IB_MAD_METHOD);
-
-    if (method & IB_METHOD_RESPONSE || method == IB_METHOD_SEND ||
-        method == IB_METHOD_TRAP || method == IB_METHOD_REPORT) {
-        return true;
-    }
-    return !ib_node_has_agent(ib_field_get(mad, IB_MAD_MGMT_CLASS)) ||
-           (ib_mad_is_smp(mad) &&
-            ib_field_get(mad, IB_MAD_ATTRIBUTE_ID) == IB_SM_ATTR_SM_INFO);
-}
-
 bool ib_host_takes(const IbSwitch *sw, const uint8_t *mad)
 {
     unsigned all = ib_mad_is_smp(mad) ? IB_HOST_SMPS : IB_HOST_GMPS;
 
     return sw->host & all ||
-           (sw->host & IB_HOST_MANAGERS && for_manager(mad));
+           (sw->host & IB_HOST_MANAGERS &&
+            ib_node_is_for_manager(sw->node, mad));
 }
 
 void ib_host_give_mad(IbSwitch *sw, uint8_t in_port, const IbPacket *packet,
@@ -168,7 +152,7 @@ static IbHostSend send_to_self(IbSwitch *sw, uint8_t sl, const uint8_t *mad)
     uint8_t reply[IB_MAD_BYTES];
     bool given;
 
-    if (for_manager(mad)) {
+    if (ib_node_is_for_manager(sw->node, mad)) {
         given = give_own(sw, sl, mad);
         return given ? IB_HOST_SENT : IB_HOST_DISCARDED;
     }

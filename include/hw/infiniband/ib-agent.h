@@ -54,6 +54,11 @@ typedef struct IbNodeOps {
     void (*changed)(void *opaque, uint8_t port, uint32_t what);
 } IbNodeOps;
 
+typedef struct IbFirmware {
+    uint16_t version[3];          /* major, minor, subminor */
+    char psid[16];                /* of the board; not terminated when full */
+} IbFirmware;
+
 typedef struct IbNodeConfig {
     uint8_t node_type;            /* IB_NODE_TYPE_CA or _SWITCH */
     uint8_t num_ports;            /* external ports, 1..254 */
@@ -63,13 +68,15 @@ typedef struct IbNodeConfig {
     uint32_t vendor_id;           /* 24 bits, an OUI */
     uint16_t device_id;
     uint32_t revision;
+    IbFirmware firmware;          /* told by Mellanox' vendor class */
     char description[64];         /* not terminated when full */
     uint16_t pkey_cap;            /* entries of each CA port / switch port 0 */
     uint16_t pkey_cap_external;   /* of each external port of a switch */
     uint8_t guid_cap;             /* entries of each CA port / switch port 0 */
     uint32_t capability_mask;     /* PortInfo.CapabilityMask, initial; the */
                                   /* bits of speeds follow links[], here and */
-                                  /* in CapabilityMask2 */
+                                  /* in CapabilityMask2; that of VendorClass */
+                                  /* the vendor ID */
     uint16_t capability_mask2;
     bool enhanced_port0;          /* SwitchInfo.EnhancedPort0 */
     bool optimized_sl2vl;         /* SwitchInfo's */
@@ -82,8 +89,7 @@ typedef struct IbNodeConfig {
  * What these agents do for a node, as CapabilityMask bits.  The owner adds
  * what it does itself: IsMulticastFDBTopSupported, IsAutomaticMigration...,
  * a driver adds IsSM and IsCommunicationManagementSupported.  A ConnectX-3
- * under its driver reports 0x02514868, a Mellanox switch 0x42504848: these
- * and VendorClass, which nothing here answers.
+ * under its driver reports 0x02514868, a Mellanox switch 0x42504848.
  */
 #define IB_NODE_CAPABILITY_MASK                        \
     (IB_CAP_IS_TRAP_SUPPORTED |                        \
@@ -169,8 +175,11 @@ IbMadVerdict ib_node_process_mad(IbNode *node, uint8_t in_port, uint16_t slid,
                                  unsigned flags, const uint8_t *in,
                                  uint8_t *out);
 
-/* Is there an agent that answers Gets and Sets of this class? */
-bool ib_node_has_agent(uint8_t mgmt_class);
+/*
+ * Is this MAD for a manager that may be on the node, not for its agents?  A
+ * request of theirs, whatever its method, is not.
+ */
+bool ib_node_is_for_manager(const IbNode *node, const uint8_t *mad);
 
 /*
  * Get or Set an SM attribute as the node's own processor may: no M_Key is

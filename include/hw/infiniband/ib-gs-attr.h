@@ -228,6 +228,7 @@
 
 /* PortExtendedSpeedsCounters (16.1.4.12); i = lane, 0 to 11 */
 #define IB_PESC_COUNTER_SELECT_OFFSET           8
+#define IB_PESC_COUNTER_SELECT                  IB_FIELD32(12, 31, 0) /* low */
 #define IB_PESC_SYNC_HEADER_ERROR_COUNTER       IB_FIELD16(16, 15, 0)
 #define IB_PESC_UNKNOWN_BLOCK_COUNTER           IB_FIELD16(18, 15, 0)
 #define IB_PESC_ERROR_DETECTION_COUNTER(i)      IB_FIELD16(20 + (i) * 2, 15, 0)

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #define IB_VLS               16      /* data VLs 0..14 and VL15 */
+#define IB_LANES             12      /* of the widest link */
 #define IB_VL_MGMT           15
 #define IB_SLS               16
 #define IB_BLOCK_BYTES       64      /* unit of credits, IBA Vol.1 7.9 */
@@ -107,6 +108,12 @@ typedef struct IbLinkCounters {
     /* Received with the BTH.OpCode of ib_link_count_op() */
     uint64_t op_rcv_pkts, op_rcv_bytes;
     uint64_t op_rcv_pkts_vl[IB_VLS], op_rcv_bytes_vl[IB_VLS];
+    /*
+     * At speeds with 64b/66b coding, as in PortExtendedSpeedsCounters: frames
+     * and packets that were lost, frames that are none, and packets that were
+     * damaged, on the active lanes in turn.
+     */
+    uint64_t sync_header_errors, unknown_blocks, lane_errors[IB_LANES];
 } IbLinkCounters;
 
 /* What the thresholds of a port watch (IBA Vol.1 7.12.2) */
@@ -407,6 +414,9 @@ typedef struct IbLinkInject {
 /* False, and nothing changes, when a value is above a million. */
 bool ib_link_set_inject(IbLink *link, const IbLinkInject *inject);
 void ib_link_get_inject(const IbLink *link, IbLinkInject *inject);
+
+/* How many lanes a link of @width (a LinkWidthActive code) has */
+unsigned ib_link_lanes(uint8_t width);
 
 /*
  * Bytes a second that a link of @width (a LinkWidthActive code) and @speed (one

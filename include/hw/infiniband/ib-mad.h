@@ -109,6 +109,7 @@
 #define IB_CLASS_VENDOR2_FIRST          0x30
 #define IB_CLASS_VENDOR2_LAST           0x4f
 #define IB_CLASS_MLNX_VENDOR            0x0a    /* Mellanox, in vendor 1 */
+#define IB_MLNX_VENDOR_ID               0x0002c9
 #define IB_CLASS_PING                   0x32    /* OpenIB ping, OUI 001405 */
 
 /* Class versions */
@@ -120,6 +121,7 @@
 #define IB_CLASS_VERSION_COMM_MGMT      2
 #define IB_CLASS_VERSION_SNMP           1
 #define IB_CLASS_VERSION_CONGESTION     2
+#define IB_CLASS_VERSION_MLNX_VENDOR    1
 
 /* Methods (table 108); IB_METHOD_RESPONSE is the R bit */
 #define IB_METHOD_RESPONSE              0x80
@@ -222,6 +224,22 @@
 #define IB_PM_ATTR_PORT_VL_XMIT_TIME_CONG       0x0035
 #define IB_PM_ATTR_PORT_XMIT_DATA_SL            0x0036
 #define IB_PM_ATTR_PORT_RCV_DATA_SL             0x0037
+
+/*
+ * Mellanox' vendor class, as vendstat of infiniband-diags has it; offsets are
+ * from byte IB_VENDOR1_DATA_OFFSET.
+ */
+#define IB_MLNX_ATTR_GENERAL_INFO               0x0017
+#define IB_MLNX_INFO_HW_REVISION        IB_FIELD16(8, 15, 0)
+#define IB_MLNX_INFO_DEVICE_ID          IB_FIELD16(10, 15, 0)
+#define IB_MLNX_INFO_UPTIME             IB_FIELD32(36, 31, 0)   /* s */
+#define IB_MLNX_INFO_FW_MAJOR           IB_FIELD8(41, 7, 0)
+#define IB_MLNX_INFO_FW_MINOR           IB_FIELD8(42, 7, 0)
+#define IB_MLNX_INFO_FW_SUBMINOR        IB_FIELD8(43, 7, 0)
+#define IB_MLNX_INFO_PSID_OFFSET        56
+#define IB_MLNX_INFO_FW_EXT_MAJOR       IB_FIELD32(76, 31, 0)
+#define IB_MLNX_INFO_FW_EXT_MINOR       IB_FIELD32(80, 31, 0)
+#define IB_MLNX_INFO_FW_EXT_SUBMINOR    IB_FIELD32(84, 31, 0)
 
 /* Congestion control attributes (annex A10) */
 #define IB_CC_ATTR_CONGESTION_INFO              0x0011
