@@ -16,6 +16,7 @@
 #define NS_PER_MS       INT64_C(1000000)
 #define MAX_WAIT_MS     3600000
 #define EVENTS          16        /* of epoll, at a time */
+#define SPIN_NS         20000
 
 bool ib_host_watch(IbFabricHost *host, IbHostSource *source, bool write)
 {
@@ -479,21 +480,44 @@ int64_t ib_fabric_host_process(IbFabricHost *host)
     return process(host, events, n);
 }
 
+/*
+ * A program that has its answer soon asks again.  To look for that a little
+ * costs less than to sleep and be woken; without a second processor the
+ * program could not run meanwhile.
+ */
+static int spin(IbFabricHost *host, struct epoll_event *events,
+                const sigset_t *unblocked)
+{
+    int64_t until = ib_fabric_now(host->fabric) + SPIN_NS;
+    int n;
+
+    do {
+        n = epoll_pwait(host->epoll, events, EVENTS, 0, unblocked);
+    } while (n == 0 && ib_fabric_now(host->fabric) < until);
+    return n;
+}
+
+static int64_t wait_ms(const IbFabricHost *host, int64_t due)
+{
+    int64_t wait = due - ib_fabric_now(host->fabric) + NS_PER_MS - 1;
+
+    return due == INT64_MAX ? -1 : CLAMP(wait / NS_PER_MS, 0, MAX_WAIT_MS);
+}
+
 void ib_fabric_host_serve(IbFabricHost *host, const sigset_t *unblocked,
                           const volatile sig_atomic_t *stop)
 {
+    const bool may_spin = g_get_num_processors() > 1;
     struct epoll_event events[EVENTS] = { 0 };
     int64_t due = process(host, events, 0);
-    int64_t wait;
+    int n = 0;
 
     while (!*stop) {
-        wait = -1;
-        if (due != INT64_MAX) {
-            wait = due - ib_fabric_now(host->fabric) + NS_PER_MS - 1;
-            wait = CLAMP(wait / NS_PER_MS, 0, MAX_WAIT_MS);
+        n = n > 0 && may_spin ? spin(host, events, unblocked) : 0;
+        if (n == 0) {
+            n = epoll_pwait(host->epoll, events, EVENTS, wait_ms(host, due),
+                            unblocked);
         }
-        due = process(host, events,
-                      epoll_pwait(host->epoll, events, EVENTS, wait,
-                                  unblocked));
+        due = process(host, events, n);
     }
 }
