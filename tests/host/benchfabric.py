@@ -5,7 +5,7 @@ scripts/bench."""
 import statistics
 import time
 
-from hosttools import Fabric, Ibsim
+from hosttools import Fabric, Ibsim, own_library
 from test_tools import make
 
 SIZES = (
@@ -16,6 +16,13 @@ SIZES = (
 )
 FIGURES = (('ready', 's'), ('subnet-up', 's'), ('ibnetdiscover', 's'),
            ('server-cpu', 's'), ('memory', 'MB'))
+OWN = ('subnet-up', 'ibnetdiscover')
+
+
+class Own(Fabric):
+    """ib-fabric with its own library, in place of libumad2sim.so."""
+
+    library = staticmethod(own_library)
 
 
 def measure(kind, path):
@@ -35,16 +42,20 @@ def measure(kind, path):
 
 
 def compare(rounds, largest):
-    """(size, figure, unit, ours, theirs), medians; in turns."""
+    """(size, figure, unit, ours, theirs), medians; in turns.  A figure with
+    "own-" is that of our library as well as our server."""
     for name, options in SIZES:
         if int(name) > largest:
             break
         with make('fat_tree', **options) as file:
-            samples = {Fabric: [], Ibsim: []}
+            samples = {Fabric: [], Own: [], Ibsim: []}
             for _ in range(rounds if int(name) < 10000 else 1):
                 for kind, values in samples.items():
                     values.append(measure(kind, file.name))
             for column, (figure, unit) in enumerate(FIGURES):
-                yield (name, figure, unit) + tuple(
+                ours, own, theirs = (
                     statistics.median(sample[column] for sample in values)
                     for values in samples.values())
+                yield name, figure, unit, ours, theirs
+                if figure in OWN:
+                    yield name, f'own-{figure}', unit, own, theirs
