@@ -3,9 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * One frame at a time is under construction.  It is sent when it is full,
- * when its owner flushes it, or when the cable takes frames again; credits
- * ride with it.  Training and farewell have small frames of their own.
+ * One frame at a time is under construction, from its first record on; then
+ * its memory goes to the next link that has something to say.  It is sent when
+ * it is full, when its owner flushes it, or when the cable takes frames again;
+ * credits ride with it.  Training and farewell have small frames of their own.
  */
 #include "link-int.h"
 
@@ -52,13 +53,29 @@ void ib_frame_open(IbLink *link)
     }
 }
 
-/* Empty the frame under construction. */
+bool ib_frame_begin(IbLink *link, uint32_t len)
+{
+    if (link->attached && !link->sending && !link->pace_full &&
+        link->phys == IB_PHYS_LINK_UP) {
+        if (!link->frame) {
+            link->frame = ib_pool_frame_new();
+        }
+        ib_frame_open(link);
+    }
+    return ib_tx_room(link, len);
+}
+
 void ib_frame_reset(IbLink *link)
 {
+    /* One that is being sent is read by the cable, and may be the next's. */
+    if (!link->sending) {
+        ib_pool_frame_free(link->frame);
+        link->frame = NULL;
+    }
     link->tx_at = IB_FRAME_HEADERS;
+    link->tx_limit = 0;
     link->tx_records = 0;
     link->tx_data = false;
-    ib_frame_open(link);
 }
 
 static void ib_record_put_header(uint8_t *p, uint8_t type, uint8_t flags,
@@ -110,6 +127,9 @@ bool ib_frame_send(IbLink *link)
     if (!link->tx_records && !link->credit_urgent) {
         return true;
     }
+    if (!link->frame) {
+        link->frame = ib_pool_frame_new();
+    }
     ib_credit_put_record(link);
     ib_frame_put_headers(link, link->frame, link->tx_at - IB_FRAME_HEADERS,
                          link->tx_records, link->session, link->peer_session,
@@ -136,8 +156,9 @@ bool ib_frame_send_control(IbLink *link, uint32_t session, uint32_t peer,
 {
     uint8_t frame[IB_FRAME_HEADERS + IB_REC_BYTES + IB_TS_BYTES] = { 0 };
     uint8_t *record = frame + IB_FRAME_HEADERS;
+    bool up = link->phys == IB_PHYS_LINK_UP;
 
-    if (!link->frame || link->sending || link->cable_busy) {
+    if (!link->attached || link->sending || link->cable_busy) {
         return false;
     }
     g_assert(len <= IB_TS_BYTES && len % 4 == 0);
@@ -152,12 +173,9 @@ bool ib_frame_send_control(IbLink *link, uint32_t session, uint32_t peer,
                                               IB_FRAME_HEADERS + IB_REC_BYTES +
                                               len));
     link->sending = false;
-    if (!link->tx_limit && !link->pace_full) {
-        /* Answers may have made the link come up meanwhile. */
-        ib_frame_reset(link);
-        if (link->credit_urgent) {
-            ib_frame_send(link);
-        }
+    /* Answers may have made the link come up meanwhile. */
+    if (!up && link->credit_urgent) {
+        ib_frame_send(link);
     }
     return true;
 }

@@ -20,6 +20,7 @@
 #define IB_FRAME_ETHERTYPE      0x88b5
 #define IB_FRAME_VERSION        1
 #define IB_FRAME_MIN_MAX        1024    /* least value of max_frame */
+#define IB_FRAME_MAX            65536   /* its largest */
 
 #define IB_ETH_BYTES            14
 #define IB_ETH_TYPE             IB_FIELD16(12, 15, 0)
@@ -146,7 +147,7 @@ struct IbLink {
     void *opaque;
 
     /* Frame under construction */
-    uint8_t *frame;                 /* NULL without a cable */
+    uint8_t *frame;                 /* NULL while there is nothing in it */
     uint32_t tx_at;                 /* where the next record goes */
     uint32_t tx_limit;              /* end of room for packets; 0: none now */
     uint16_t tx_records;
@@ -164,6 +165,7 @@ struct IbLink {
     bool trace;
     bool sending;                   /* in send_frame(): frame is taken */
     bool draining;
+    bool attached;                  /* there is a cable */
     bool cable_busy;
     bool tx_data;                   /* frame holds packets */
     uint8_t tx_begun_vl;            /* between tx_begin() and tx_end() */
@@ -316,6 +318,8 @@ void ib_link_update_open(IbLink *link);
 uint32_t ib_link_frame_room(const IbLink *link);
 
 /* packet.c */
+uint8_t *ib_pool_frame_new(void);          /* IB_FRAME_MAX bytes */
+void ib_pool_frame_free(uint8_t *frame);   /* or NULL */
 IbPacketBuf *ib_packet_buf_new(const uint8_t *data, uint32_t len);
 void ib_packet_buf_unref(IbPacketBuf *buf);
 IbTxEntry *ib_tx_entry_new(void);
@@ -422,6 +426,9 @@ void ib_inject_free(IbLink *link);
 /* frame.c */
 /* Find the room for packets in the frame under construction. */
 void ib_frame_open(IbLink *link);
+/* Begin one if there is none; true: it has room for a packet of @len. */
+bool ib_frame_begin(IbLink *link, uint32_t len);
+/* Drop what is under construction. */
 void ib_frame_reset(IbLink *link);
 /* Record of @len bytes of content in the frame: where they go. */
 uint8_t *ib_frame_put_record(IbLink *link, uint8_t type, uint8_t flags,

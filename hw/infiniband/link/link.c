@@ -29,7 +29,7 @@ static bool ib_link_config_ok(const IbLinkConfig *c)
            ib_packet_blocks(ib_mtu_to_bytes(c->mtu_cap) +
                             IB_LINK_HEADER_BYTES) &&
            c->width_supported && c->speed_supported && c->vl15_packets &&
-           c->max_frame >= IB_FRAME_MIN_MAX && c->max_frame <= 65536 &&
+           c->max_frame >= IB_FRAME_MIN_MAX && c->max_frame <= IB_FRAME_MAX &&
            c->keepalive_ms && c->timeout_ms > c->keepalive_ms;
 }
 
@@ -131,7 +131,7 @@ void ib_link_set_cable(IbLink *link, const IbLinkConfig *config)
 {
     IbLinkConfig *c = &link->config;
 
-    g_assert(!link->frame);
+    g_assert(!link->attached);
     c->max_frame = config->max_frame;
     c->keepalive_ms = config->keepalive_ms;
     c->timeout_ms = config->timeout_ms;
@@ -147,7 +147,8 @@ void ib_link_free(IbLink *link)
     link->enabled = false;
     link->quiet = true;
     ib_train_down(link, true, false);
-    g_clear_pointer(&link->frame, g_free);
+    link->attached = false;
+    ib_frame_reset(link);
     ib_train_rearm(link);
     ib_inject_free(link);
     link->dead = true;

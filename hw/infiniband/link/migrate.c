@@ -321,7 +321,7 @@ static void ib_load_vls(IbLink *link, IbStateReader *r)
 
 static void ib_save_frame(const IbLink *link, IbStateWriter *w)
 {
-    uint32_t len = link->frame ? link->tx_at - IB_FRAME_HEADERS : 0;
+    uint32_t len = link->tx_at - IB_FRAME_HEADERS;
 
     ib_state_begin(w, "LFRM", 1);
     ib_state_put16(w, len ? link->tx_records : 0);
@@ -341,7 +341,8 @@ static void ib_load_frame(IbLink *link, IbStateReader *r)
     ib_state_enter(r, "LFRM", 1);
     records = ib_state_get16(r);
     len = ib_state_get32(r);
-    if (len && (!link->tx_limit || len > link->tx_limit - link->tx_at)) {
+    if (len && (!ib_frame_begin(link, 0) ||
+                len > link->tx_limit - link->tx_at)) {
         ib_state_fail(r);
     } else if (len) {
         at = link->frame + link->tx_at;
@@ -408,9 +409,9 @@ bool ib_link_load(IbLink *link, IbStateReader *r)
         return false;
     }
 
-    if (!link->frame && phys >= IB_PHYS_PORT_CONF_TRAINING) {
+    if (!link->attached && phys >= IB_PHYS_PORT_CONF_TRAINING) {
         /* Until the cable is there, it is one that is busy. */
-        link->frame = g_malloc0(link->config.max_frame);
+        link->attached = true;
         link->cable_busy = true;
         link->resumed = true;
     }

@@ -1,9 +1,9 @@
 /*
- * Buffers of packets that wait, and entries of the queues they wait in
+ * Buffers of packets that wait, entries of the queues they wait in, frames
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  *
- * Both come from lists of free ones, a list a size, so that a packet costs no
+ * All come from lists of free ones, a list a size, so that a packet costs no
  * allocation once a node has seen its traffic.  The lists belong to the
  * thread; a buffer may be freed by another thread than took it.  The last
  * link of a thread takes the lists with it.
@@ -18,12 +18,21 @@ static const uint16_t ib_buf_sizes[] = {
 
 /* Free ones that are kept, of a size */
 #define IB_POOL_KEEP    4096
+#define IB_POOL_FRAMES  64
+
+/* A free frame; one that is in use is all of it. */
+typedef union IbPoolFrame {
+    union IbPoolFrame *next;
+    uint8_t data[IB_FRAME_MAX];
+} IbPoolFrame;
 
 typedef struct IbPacketPool {
     IbPacketBuf *free[G_N_ELEMENTS(ib_buf_sizes)];
     unsigned n_free[G_N_ELEMENTS(ib_buf_sizes)];
     IbTxEntry *entries;
     unsigned n_entries;
+    IbPoolFrame *frames;
+    unsigned n_frames;
     int users;
 } IbPacketPool;
 
@@ -38,6 +47,7 @@ void ib_packet_pool_unref(void)
 {
     IbPacketBuf *buf;
     IbTxEntry *entry;
+    IbPoolFrame *frame;
     unsigned i;
 
     if (--ib_pool.users > 0) {
@@ -55,7 +65,41 @@ void ib_packet_pool_unref(void)
         g_free(entry);
     }
     ib_pool.n_entries = 0;
+    while ((frame = ib_pool.frames)) {
+        ib_pool.frames = frame->next;
+        g_free(frame);
+    }
+    ib_pool.n_frames = 0;
     ib_pool.users = 0;
+}
+
+uint8_t *ib_pool_frame_new(void)
+{
+    IbPoolFrame *frame = ib_pool.frames;
+
+    if (frame) {
+        ib_pool.frames = frame->next;
+        ib_pool.n_frames--;
+    } else {
+        frame = g_new(IbPoolFrame, 1);
+    }
+    return frame->data;
+}
+
+void ib_pool_frame_free(uint8_t *data)
+{
+    IbPoolFrame *frame = (IbPoolFrame *)data;
+
+    if (!frame) {
+        return;
+    }
+    if (ib_pool.n_frames < IB_POOL_FRAMES) {
+        frame->next = ib_pool.frames;
+        ib_pool.frames = frame;
+        ib_pool.n_frames++;
+    } else {
+        g_free(frame);
+    }
 }
 
 /* A buffer with one reference and a copy of @data, without ingress. */

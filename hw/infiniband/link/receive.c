@@ -307,7 +307,7 @@ void ib_link_receive_frame(IbLink *link, const uint8_t *frame, size_t len)
     const uint8_t *h, *at, *end;
     uint32_t session, peer, seq, header;
 
-    if (!link->frame || link->phys == IB_PHYS_DISABLED) {
+    if (!link->attached || link->phys == IB_PHYS_DISABLED) {
         return;
     }
     if (len >= IB_ETH_BYTES &&

@@ -32,7 +32,7 @@ void ib_train_rearm(IbLink *link)
 {
     int64_t deadline = INT64_MAX;
 
-    if (link->frame) {
+    if (link->attached) {
         switch (link->phys) {
         case IB_PHYS_PORT_CONF_TRAINING:
             deadline = link->last_rx + link->config.timeout_ms * IB_NS_PER_MS;
@@ -208,7 +208,7 @@ static void ib_train_bye(IbLink *link)
 {
     uint32_t seq;
 
-    if (!link->frame || !link->peer_session) {
+    if (!link->attached || !link->peer_session) {
         return;
     }
     ib_frame_send(link);
@@ -522,7 +522,7 @@ void ib_train_reset(IbLink *link)
 {
     if (link->resumed) {
         link->resumed = false;
-        g_clear_pointer(&link->frame, g_free);
+        link->attached = false;
     }
     link->sm_disabled = false;
     ib_train_leave(link, ib_train_rest(link), true, false);
@@ -608,10 +608,10 @@ void ib_link_cable_attach(IbLink *link)
         ib_link_cable_ready(link);
         return;
     }
-    if (link->frame) {
+    if (link->attached) {
         return;
     }
-    link->frame = g_malloc0(link->config.max_frame);
+    link->attached = true;
     link->cable_busy = false;
     link->bye_pending = false;
     link->detach_pending = false;
@@ -620,7 +620,7 @@ void ib_link_cable_attach(IbLink *link)
 
 void ib_link_cable_detach(IbLink *link)
 {
-    if (!link->frame) {
+    if (!link->attached) {
         return;
     }
     if (link->sending) {
@@ -629,8 +629,9 @@ void ib_link_cable_detach(IbLink *link)
         ib_train_rearm(link);
         return;
     }
-    g_clear_pointer(&link->frame, g_free);
+    link->attached = false;
     link->resumed = false;
+    ib_frame_reset(link);
     if (link->phys >= IB_PHYS_PORT_CONF_TRAINING) {
         ib_train_down(link, false, true);
     }

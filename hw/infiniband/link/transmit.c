@@ -23,8 +23,11 @@ static __attribute__((noinline))
 bool ib_tx_make_room_slow(IbLink *link, IbLinkVl *v, unsigned vl,
                           uint32_t len)
 {
+    if (ib_frame_begin(link, len)) {
+        return true;
+    }
     ib_frame_send(link);
-    return ib_tx_room(link, len) && ib_link_tx_allowed(link, vl) &&
+    return ib_frame_begin(link, len) && ib_link_tx_allowed(link, vl) &&
            ib_tx_credit(v, vl, ib_packet_blocks(len));
 }
 
@@ -366,9 +369,9 @@ void ib_tx_drain(IbLink *link)
         uint32_t len = buf->len;
         uint32_t blocks = ib_packet_blocks(len);
 
-        if (!ib_tx_room(link, len)) {
+        if (!ib_frame_begin(link, len)) {
             ib_frame_send(link);
-            if (ib_tx_room(link, len)) {
+            if (ib_frame_begin(link, len)) {
                 continue;       /* sending may have changed what waits */
             }
             break;
@@ -400,8 +403,9 @@ void ib_tx_notify(IbLink *link)
     if (!vls || !link->ops->tx_ready || link->tx_stuck) {
         return;
     }
-    if (!ib_tx_room(link, IB_PKTLEN_MIN_BYTES) &&
-        (!ib_frame_send(link) || !ib_tx_room(link, IB_PKTLEN_MIN_BYTES))) {
+    if (!ib_frame_begin(link, IB_PKTLEN_MIN_BYTES) &&
+        (!ib_frame_send(link) ||
+         !ib_frame_begin(link, IB_PKTLEN_MIN_BYTES))) {
         return;
     }
     vls &= ~IB_VL15_MASK;
@@ -413,13 +417,15 @@ void ib_tx_notify(IbLink *link)
             ready |= 1u << vl;
         }
     }
-    if (!ready) {
-        return;
+    if (ready) {
+        link->tx_wanted &= ~ready;
+        link->ops->tx_ready(link->opaque, ready);
+        if (link->wait_since && !link->tx_wanted && !link->tx_waiting) {
+            ib_tx_wait_account(link);
+        }
     }
-    link->tx_wanted &= ~ready;
-    link->ops->tx_ready(link->opaque, ready);
-    if (link->wait_since && !link->tx_wanted && !link->tx_waiting) {
-        ib_tx_wait_account(link);
+    if (!link->tx_records) {
+        ib_frame_reset(link);       /* nothing has come of it */
     }
 }
 
