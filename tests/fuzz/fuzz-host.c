@@ -6,7 +6,8 @@
  * The input is a list of steps, each a byte of kind and of whom, a byte of
  * length and as many bytes: programs that come and go, control datagrams and
  * MADs of theirs, text on the control socket in any pieces, time.  What a
- * client can make the server keep has its bounds.
+ * client can make the server keep has its bounds.  Two programs are there at
+ * the start, of which one is tools/umad.
  *
  * The working directory is a folder that is emptied again: captures go there.
  * So libFuzzer's own paths must be absolute.
@@ -28,7 +29,7 @@ enum {
     STEP_CONNECT,                 /* data: the node's name */
     STEP_CONTROL,                 /* of a client, from its type on */
     STEP_RAW_CONTROL,
-    STEP_MAD,                     /* an IbHostRequest with the MAD first */
+    STEP_MAD,                     /* well-formed as far as its header */
     STEP_RAW_MAD,
     STEP_LINE,
     STEP_TIME,
@@ -187,19 +188,38 @@ static void client_send(World *w, unsigned i, const void *data, size_t len)
     }
 }
 
+/* Bytes: LID, QP, tries; class; method; attribute; then the MAD from 8 on */
 static void client_mad(World *w, unsigned i, const uint8_t *data, size_t len)
 {
+    static const uint8_t classes[] = {
+        IB_CLASS_SUBN_DIRECTED_ROUTE, IB_CLASS_SUBN_LID_ROUTED,
+        IB_CLASS_SUBN_ADM, IB_CLASS_PERFORMANCE, IB_CLASS_CONGESTION,
+        IB_CLASS_VENDOR2_FIRST, IB_CLASS_MLNX_VENDOR, IB_CLASS_COMM_MGMT,
+    };
     IbHostRequest r = { .length = GUINT64_TO_BE(IB_MAD_BYTES) };
+    unsigned lid;
+    uint8_t class;
 
-    /* To an LID, or the permissive one */
-    if (len) {
-        unsigned lid = data[0] & 0x80 ? IB_LID_PERMISSIVE : data[0] & 7;
-
-        r.dlid = GUINT16_TO_BE(lid);
-        r.dqp = r.sqp = GUINT32_TO_BE(data[0] >> 3 & 1);
-        r.slid = GUINT32_TO_BE((data[0] >> 4 & 3) * 100);
-        r.status = GUINT32_TO_BE(data[0] >> 6 & 1);
-        memcpy(r.mad, data + 1, MIN(len - 1, sizeof(r.mad)));
+    if (len < 4) {
+        return;
+    }
+    class = classes[data[1] % G_N_ELEMENTS(classes)];
+    lid = data[0] & 0x80 ? IB_LID_PERMISSIVE : data[0] & 7;
+    r.dlid = GUINT16_TO_BE(lid);
+    r.dqp = r.sqp = GUINT32_TO_BE(class != IB_CLASS_SUBN_LID_ROUTED &&
+                                  class != IB_CLASS_SUBN_DIRECTED_ROUTE);
+    r.slid = GUINT32_TO_BE((data[0] >> 4 & 3) * 100);
+    r.status = GUINT32_TO_BE(data[0] >> 6 & 1);
+    ib_field_set(r.mad, IB_MAD_BASE_VERSION, 1);
+    ib_field_set(r.mad, IB_MAD_MGMT_CLASS, class);
+    ib_field_set(r.mad, IB_MAD_CLASS_VERSION, 1 + (data[1] >> 7));
+    ib_field_set(r.mad, IB_MAD_METHOD, data[2]);
+    memcpy(r.mad + 8, data + 4, MIN(len - 4, sizeof(r.mad) - 8));
+    ib_field_set(r.mad, IB_MAD_ATTRIBUTE_ID, data[3]);
+    if (class == IB_CLASS_SUBN_DIRECTED_ROUTE) {
+        ib_field_set(r.mad, IB_SMP_HOP_COUNT, 2);
+        ib_field_set(r.mad, IB_SMP_DR_SLID, IB_LID_PERMISSIVE);
+        ib_field_set(r.mad, IB_SMP_DR_DLID, IB_LID_PERMISSIVE);
     }
     client_send(w, i, &r, sizeof(r));
 }
@@ -297,6 +317,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void world_init(World *w)
 {
+    const uint8_t own = IB_HOST_CTL_OWN;
     char *why = NULL;
     unsigned i;
 
@@ -312,6 +333,10 @@ static void world_init(World *w)
     for (i = 0; i < CONNECTIONS; i++) {
         w->lines[i] = -1;
     }
+    client_come(w, 0, (const uint8_t *)"a", 1);
+    client_control(w, 0, &own, 1);
+    client_come(w, 1, (const uint8_t *)"s", 1);
+    g_assert(w->host->num_clients == 2);
 }
 
 static void world_clear(World *w)
