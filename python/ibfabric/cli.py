@@ -218,7 +218,7 @@ def run_down(args):
 # ---- export ----------------------------------------------------------------
 
 EXPORT_EPILOG = """\
-A group is a host: a process with its switches, and its VMs.
+A group is a host: a process with its nodes, and its VMs.
   export net -o lab --vm Hca1 --vm Hca2 \\
       --group a@192.0.2.1=Switch1,Hca1 --group b@192.0.2.2=Switch2,Hca2 \\
       --tls /etc/pki/ibfabric --make-certs certs
@@ -248,6 +248,8 @@ def add_export(commands):
                         help='make certificates here')
     parser.add_argument('--emulator', metavar='PATH',
                         help='QEMU on the hosts')
+    parser.add_argument('--there', metavar='FOLDER', help='where the hosts '
+                        'will have FOLDER (default: the same path)')
     parser.set_defaults(run=run_export)
 
 
@@ -267,7 +269,7 @@ def run_export(args):
         certs.make(args.make_certs, [process.group.host
                                      for process in processes])
     export.write(processes, args.output, args.emulator or str(paths.QEMU),
-                 images)
+                 images, args.there)
     with open(os.path.join(args.output, 'README'), encoding='utf-8') as file:
         print(file.read(), end='')
     return 0

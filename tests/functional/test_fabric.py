@@ -46,15 +46,6 @@ class Process(Machine):
         return args
 
 
-class Host(hosttools.Fabric):
-    """This host's programs on a fabric that is in QEMU."""
-
-    library = staticmethod(hosttools.own_library)
-
-    def start(self, timeout=120):
-        pass
-
-
 class Twenty(FabricCase):
     # A VM on each leaf, by the place of its node in the file's CAs.
     VMS = {'a': 1, 'b': 6, 'c': 11}
@@ -74,7 +65,7 @@ class Twenty(FabricCase):
         with open(path, 'w', encoding='utf-8') as file:
             topology.write(made, file)
         cls.path = path
-        cls.host = Host(path)
+        cls.host = hosttools.Attached(path)
         cls.addClassCleanup(cls.host.__exit__)
         cls.process = Process(fabric.folder, cls.host)
         fabric.switches.append(cls.process)
@@ -228,7 +219,7 @@ class Joined(unittest.TestCase):
                 with open(path, 'w', encoding='utf-8') as file:
                     topology.write(build.topology(), file)
                 graphs.append(hosttools.graph(path))
-                hosts.append(Host(path))
+                hosts.append(hosttools.Attached(path))
                 self.addCleanup(hosts[-1].__exit__)
                 machines.append(Process(folder, hosts[-1],
                                         f'fabric{number}'))

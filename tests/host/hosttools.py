@@ -219,6 +219,20 @@ class Fabric:
                 / 1024
 
 
+class Attached(Fabric):
+    """This host's programs on a fabric that something else serves, by default
+    under a name that it is to take from here."""
+
+    library = staticmethod(own_library)
+
+    def __init__(self, path, name=None):
+        super().__init__(path)
+        self.name = name or self.name
+
+    def start(self, timeout=120):
+        pass
+
+
 class Ibsim(Fabric):
     """The same of ibsim."""
 

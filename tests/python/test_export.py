@@ -31,14 +31,43 @@ class Groups(unittest.TestCase):
                            **more)
 
     def test_who_is_where(self):
-        """What no group names is in the first one, a VM with its switch."""
-        found = self.plan(['node-1', 'node-3', 'node-4'],
-                          ['x@h1=leaf-1', 'y@h2=leaf-2,node-4'])
+        """What no group names is in the first one if it is a switch, or else
+        with what it is cabled to."""
+        found = self.plan(['node-1', 'node-3'],
+                          ['x@h1=leaf-1', 'y@h2=leaf-2,node-2'])
         self.assertEqual(
             [(process.group.name, process.name) for process in found],
-            [('x', 'x-switches'), ('x', 'node-1'), ('y', 'y-switches'),
-             ('y', 'node-3'), ('y', 'node-4')])
-        self.assertIn('description=spine-1', ' '.join(found[0].args))
+            [('x', 'x-fabric'), ('x', 'node-1'), ('y', 'y-fabric'),
+             ('y', 'node-3')])
+        self.assertEqual([node.name for node in found[0].net.nodes],
+                         ['leaf-1', 'spine-1'])
+        self.assertEqual([node.name for node in found[2].net.nodes],
+                         ['leaf-2', 'node-2', 'node-4'])
+
+    def test_inside(self):
+        """A group's file has its nodes with all that is theirs, and the cables
+        between them; each other cable of theirs is in an ib-port."""
+        found = self.plan(['node-1'], ['x=leaf-1', 'y=leaf-2'])
+        for process in found:
+            if process.net is None:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                process.write_net(folder)
+                read = topology.read(process.net_file(folder))
+            cages = {(match[1], int(match[2])) for match in (
+                re.match(r'ib-port,.*node=([^,]*),port=(\d+)', word)
+                for word in process.args('.')) if match}
+            for node in read.nodes:
+                whole = self.net.by_id(node.id)
+                self.assertEqual(
+                    (node.guid, node.port_guid, node.num_ports, node.name),
+                    (whole.guid, whole.port_guid, whole.num_ports,
+                     whole.name))
+                for port, (peer, peer_port) in whole.ports.items():
+                    here = read.by_id(peer.id)
+                    self.assertEqual(node.ports.get(port),
+                                     here and (here, peer_port))
+                    self.assertEqual((node.id, port) in cages, here is None)
 
     def test_both_ends_of_each_cable(self):
         for tls in (None, '/etc/tls'):
@@ -47,7 +76,7 @@ class Groups(unittest.TestCase):
                               tls=tls)
             ends = {}
             for process in found:
-                for word in process.args:
+                for word in process.args('.'):
                     match = re.match(
                         r'stream,server=(on|off).*addr\.host=([^,]*),'
                         r'addr\.port=(\d+)', word) if tls is None else \
@@ -67,13 +96,13 @@ class Groups(unittest.TestCase):
                                  [False, True])
                 # Both name the host of the one that listens.
                 listens = next(end for end in pair if end[0])
-                host = {'x-switches': 'h1', 'y-switches': 'h2'}[listens[2]]
+                host = {'x-fabric': 'h1', 'y-fabric': 'h2'}[listens[2]]
                 self.assertEqual({end[1] for end in pair}, {host})
 
     def test_credentials(self):
         found = self.plan(['node-1'], ['x=leaf-1', 'y=leaf-2'], tls='/etc/t')
         for process in found:
-            objects = [word for word in process.args
+            objects = [word for word in process.args('.')
                        if word.startswith('tls-creds-x509')]
             self.assertEqual(len(objects), len(set(objects)))
             self.assertTrue(objects)
@@ -84,9 +113,9 @@ class Groups(unittest.TestCase):
         for groups, reason in (
                 (['x'], 'NAME@HOST='), (['x@=leaf-1'], 'NAME@HOST='),
                 (['x/y=leaf-1'], 'letters'),
+                (['x' * 41 + '=leaf-1'], '40 of them'),
                 (['x=leaf-1', 'x=leaf-2'], 'same name'),
-                (['x=leaf-1', 'y=leaf-1'], 'in two groups'),
-                (['x=node-1'], 'neither a switch nor a VM')):
+                (['x=leaf-1', 'y=leaf-1'], 'in two groups')):
             with self.assertRaisesRegex(Failure, reason):
                 self.plan([], groups)
         with self.assertRaisesRegex(Failure, 'more cables than TCP ports'):
@@ -105,7 +134,8 @@ class Files(unittest.TestCase):
             ['x=leaf-1', 'y=leaf-2'])
         image = {name: f'/i&/{name}' for name in ('kernel', 'initrd', 'root',
                                                   'modules')}
-        export.write(self.plan, self.folder, '/usr/bin/qemu', {'6.1': image})
+        export.write(self.plan, self.folder, '/opt/q/qemu', {'6.1': image},
+                     '/there')
 
     def path(self, process, kind):
         return os.path.join(self.folder, process.group.name,
@@ -117,15 +147,12 @@ class Files(unittest.TestCase):
             root = ElementTree.parse(self.path(process, 'xml')).getroot()
             self.assertEqual(root.findtext('name'), process.name)
             self.assertEqual(root.find('os/type').get('machine'), 'q35')
-            self.assertEqual([arg.get('value') for arg in root.iter(
-                f'{QEMU_NS}arg')], process.libvirt)
+            args = [arg.get('value') for arg in root.iter(f'{QEMU_NS}arg')]
+            there = os.path.join('/there', process.group.name)
+            chassis = [] if process.vm else ['-device', 'ib-chassis-pci']
+            self.assertEqual(args, chassis + process.args(there, False))
             self.assertEqual(root.findtext('os/kernel'),
                              '/i&/kernel' if process.vm else None)
-        switches = self.plan[0].libvirt
-        self.assertTrue(any(word.startswith('ib-switch-pci,')
-                            for word in switches))
-        self.assertFalse(any(word.startswith('ib-switch,')
-                             for word in switches))
 
     @unittest.skipUnless(shutil.which('virt-xml-validate') and
                          shutil.which('xmllint'),
@@ -146,7 +173,7 @@ class Files(unittest.TestCase):
                  f'sed "s/^exec/printf/" {self.path(process, "sh")} '
                  '>script; . ./script', 'sh'], cwd=self.folder, check=True,
                 stdout=subprocess.PIPE, text=True)
-            for word in process.args:
+            for word in process.args('.'):
                 self.assertIn(f'[{word}]', done.stdout)
 
     def test_readme(self):
@@ -156,6 +183,8 @@ class Files(unittest.TestCase):
         for process in self.plan:
             self.assertIn(f'create {process.group.name}/{process.name}.xml',
                           text)
+        self.assertIn('IBSIM_SOCKNAME=y-fabric '
+                      'LD_PRELOAD=/opt/q/libib-umad.so', text)
 
 
 @unittest.skipUnless(shutil.which('openssl'), 'needs openssl')
@@ -181,15 +210,19 @@ class Certificates(unittest.TestCase):
                 certs.make(path, ['h'])
 
 
-class Names(unittest.TestCase):
-    def test_node_to_node(self):
-        """A VM whose cable goes to another node has no place."""
+class Vms(unittest.TestCase):
+    def test_vm_to_vm(self):
+        """A cable between two VMs needs nothing else."""
         a, b = (topology.Node(name, topology.CA, 1, guid=i + 1)
                 for i, name in enumerate('ab'))
         found = topology.Topology([a, b])
         found.connect(a, 1, b, 1)
-        with self.assertRaisesRegex(Failure, 'cabled to another node'):
-            export.plan(found, vms.choose(found, ['a']), [])
+        plan = export.plan(found, vms.choose(found, ['a', 'b']),
+                           ['x@h1=a', 'y@h2=b'])
+        self.assertEqual([process.name for process in plan], ['a', 'b'])
+        for process, server in zip(plan, ('on', 'off')):
+            self.assertIn(f'stream,server={server},addr.type=inet,addr.host=h1'
+                          ',addr.port=18500', ' '.join(process.args('.')))
 
 
 if __name__ == '__main__':

@@ -4,7 +4,7 @@ line for switches."""
 
 import unittest
 
-from ibfabric import Failure, commands, generate, layout, live, top
+from ibfabric import Failure, commands, generate, live, top
 
 
 def make(shape, **arguments):
@@ -66,30 +66,6 @@ class Settings(unittest.TestCase):
                              ('class=vl16', 'vl0 to vl15')):
             with self.assertRaisesRegex(Failure, reason):
                 commands.parse_errors([text])
-
-
-class Chassis(unittest.TestCase):
-    def test_cables(self):
-        """Cables between switches are hubs of two, others as asked for."""
-        net = make(generate.ring, switches=3)
-        args = layout.switches(net.switches(), lambda node, port, peer, _:
-                              f'test,to={peer.name}'
-                              if peer.name != 'node-3' else None)
-        hubs = {}
-        for word in args:
-            if word.startswith('hubport,hubid='):
-                hub = word.split(',')[1]
-                hubs[hub] = hubs.get(hub, 0) + 1
-        self.assertEqual(list(hubs.values()), [2, 2, 2])
-        self.assertEqual([word for word in args if word.startswith('test,')],
-                         ['test,to=node-1,id=n0.1', 'test,to=node-2,id=n1.1'])
-        self.assertEqual(sum(word.startswith('ib-port,') for word in args), 8)
-
-    def test_commas(self):
-        net = make(generate.one_switch, nodes=1)
-        net.nodes[0].description = 'a,b'
-        self.assertIn('description=a,,b',
-                      layout.switch_device(net.nodes[0]))
 
 
 if __name__ == '__main__':

@@ -265,8 +265,6 @@ static void test_plug(void)
 
     world_init(&w, two_switches);
     b = find(&w, "b");
-    g_assert_null(ib_fabric_plug(w.fabric, b, 2, &outside_ops, &o, &why));
-    g_assert_cmpstr(why, ==, "the file has no cable from there to a switch");
     g_assert_null(ib_fabric_plug(w.fabric, find(&w, "s2"), 2, &outside_ops,
                                  &o, &why));
     g_assert_null(ib_fabric_plug(w.fabric, b, 3, &outside_ops, &o, &why));
@@ -295,8 +293,32 @@ static void test_plug(void)
     g_assert_true(o.link == link_of(&w, "s2", 3));
     ib_link_cable_attach(o.link);
     ib_fabric_unplug(w.fabric, find(&w, "s2"), 3);
+
+    /* And a CA's, which stays what it is */
+    o.link = ib_fabric_plug(w.fabric, b, 2, &outside_ops, &o, &why);
+    g_assert_true(o.link == link_of(&w, "b", 2));
+    ib_link_cable_attach(o.link);
+    g_assert_true(get_smp(&w, "a", IB_SM_ATTR_NODE_DESCRIPTION, path, 3));
+    g_assert_false(ib_fabric_is_prompt(w.fabric));
+    ib_fabric_unplug(w.fabric, b, 2);
+    g_assert_true(get_smp(&w, "a", IB_SM_ATTR_NODE_DESCRIPTION, path, 3));
+    g_assert_true(ib_fabric_is_prompt(w.fabric));
     world_clear(&w);
     g_byte_array_unref(o.frame);
+}
+
+/* Nothing takes the place of an adapter whose cable is another adapter's. */
+static void test_plug_between_cas(void)
+{
+    Outside o = { NULL };
+    const char *why = NULL;
+    World w;
+
+    world_init(&w, "Ca 1 \"a\"\n[1] \"b\"[1]\n\nCa 1 \"b\"\n");
+    g_assert_null(ib_fabric_plug(w.fabric, find(&w, "b"), 1, &outside_ops,
+                                 &o, &why));
+    g_assert_cmpstr(why, ==, "the file cables it to no switch");
+    world_clear(&w);
 }
 
 /* ---------------------------------------------------------------- commands */
@@ -357,6 +379,7 @@ int main(int argc, char **argv)
     g_test_add_func("/fabric/run/cable-pulled", test_cable_pulled);
     g_test_add_func("/fabric/run/bad-cable", test_bad_cable);
     g_test_add_func("/fabric/run/plug", test_plug);
+    g_test_add_func("/fabric/run/plug-between-cas", test_plug_between_cas);
     g_test_add_func("/fabric/run/commands", test_commands);
     return g_test_run();
 }

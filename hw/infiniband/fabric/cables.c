@@ -191,6 +191,7 @@ IbLink *ib_fabric_plug(IbFabric *f, uint32_t index, uint8_t port,
 {
     IbEnd *end = get_end(f, index, port);
     IbLinkConfig config;
+    bool stands_for;
     IbUnit *unit;
 
     if (!end) {
@@ -202,18 +203,19 @@ IbLink *ib_fabric_plug(IbFabric *f, uint32_t index, uint8_t port,
         *why = "this port of the switch has a cable in the file";
         return NULL;
     }
-    if (!unit->sw && (!end->peer || !end->peer->timer.unit->sw)) {
-        *why = "the file has no cable from there to a switch";
+    if (end->peer && !end->peer->timer.unit->sw) {
+        *why = "the file cables it to no switch";
         return NULL;
     }
-    if (!unit->sw) {
+    stands_for = end->peer != NULL;
+    if (stands_for) {
         end = end->peer;
     }
     if (end->plug) {
         *why = "it is taken";
         return NULL;
     }
-    if (!unit->sw && unit->taken++ == 0) {
+    if (stands_for && unit->taken++ == 0) {
         unit_update_cables(unit);
     }
     end->plug = ops;
@@ -231,10 +233,11 @@ void ib_fabric_unplug(IbFabric *f, uint32_t index, uint8_t port)
 {
     IbEnd *end = get_end(f, index, port);
     IbUnit *unit = end->timer.unit;
+    bool stands_for = end->peer != NULL;
     IbLinkConfig config =
         ib_fabric_link_config(&f->topology->nodes[index], port);
 
-    if (!unit->sw) {
+    if (stands_for) {
         end = end->peer;
     }
     ib_link_cable_detach(end->link);
@@ -242,7 +245,7 @@ void ib_fabric_unplug(IbFabric *f, uint32_t index, uint8_t port)
     end->plug = NULL;
     end->plug_opaque = NULL;
     f->plugs--;
-    if (!unit->sw && --unit->taken == 0) {
+    if (stands_for && --unit->taken == 0) {
         unit_update_cables(unit);
     }
 }

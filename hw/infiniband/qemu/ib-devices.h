@@ -11,6 +11,7 @@
 #include "qom/object.h"
 
 #define TYPE_IB_CHASSIS_BUS "ib-chassis-bus"    /* takes switches */
+#define TYPE_IB_CHASSIS_PCI "ib-chassis-pci"
 #define TYPE_IB_SWITCH      "ib-switch"
 #define TYPE_IB_SWITCH_PCI  "ib-switch-pci"
 #define TYPE_IB_FABRIC      "ib-fabric"

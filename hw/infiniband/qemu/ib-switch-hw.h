@@ -11,6 +11,7 @@
 
 #define IBSW_PCI_VENDOR_ID      0x1af4
 #define IBSW_PCI_DEVICE_ID      0x10f8      /* of the experimental ones */
+#define IBSW_PCI_CHASSIS_ID     0x10f9      /* ib-chassis-pci: no registers */
 #define IBSW_BAR_BYTES          0x400000
 
 /* ------------------------------------------------------ the whole switch */
