@@ -57,7 +57,7 @@ class Fabric:
     def machines(self):
         return self.switches + self.guests
 
-    def start(self, timeout=120):
+    def start(self, timeout=300):
         """Start all of them, the guests side by side, and wait until each
         guest takes commands."""
         for machine in self.machines():

@@ -307,7 +307,7 @@ class Guest(Machine):
         """The kernel's console so far."""
         return self._read('console')
 
-    def wait_booted(self, timeout=120):
+    def wait_booted(self, timeout=300):
         try:
             uptime = self.agent.wait(
                 self.agent.start('cat /proc/uptime', timeout), timeout)
@@ -335,7 +335,7 @@ class Guest(Machine):
             raise CommandError(f'guest {self.name}', result)
         return result.out
 
-    def load_drivers(self, timeout=120):
+    def load_drivers(self, timeout=300):
         """Load the HCA's drivers and name the node, as udev and rdma-ndd
         would; wait for the HCA's character devices."""
         self.sh(f'modprobe -a {DRIVERS}', timeout)
