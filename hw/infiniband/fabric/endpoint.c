@@ -114,7 +114,8 @@ static bool answer(IbUnit *unit, const IbFabricMad *mad, IbFabricMad *reply)
         ib_field_set(reply->data, IB_MAD_METHOD, IB_METHOD_GET_RESP);
         return true;
     }
-    if (ib_node_is_for_manager(unit->node, mad->data) && ib_unit_give(unit, mad)) {
+    if (ib_node_is_for_manager(unit->node, mad->data) &&
+        ib_unit_give(unit, mad)) {
         return false;
     }
     return ib_node_process_mad(unit->node, mad->port, mad->slid, 0,

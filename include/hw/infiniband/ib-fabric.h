@@ -153,12 +153,12 @@ typedef struct IbPlugOps {
 } IbPlugOps;
 
 /*
- * Let a cable out of the fabric: of a port that has none in the file.  Of a CA's
- * port that the file cables to a switch, something else takes the place: what
- * is returned is the link of the switch's port, and the CA itself is gone until
- * its last such plug is taken out.  The caller attaches the
- * cable to the link (ib_link_cable_attach()) and feeds it with frames and its
- * timer.  NULL and a reason in *@why (static) if it cannot be.
+ * Let a cable out of the fabric: of a port that has none in the file.  Of a
+ * CA's port that the file cables to a switch, something else takes the place:
+ * what is returned is the link of the switch's port, and the CA itself is gone
+ * until its last such plug is taken out.  The caller attaches the cable to the
+ * link (ib_link_cable_attach()) and feeds it with frames and its timer.  NULL
+ * and a reason in *@why (static) if it cannot be.
  */
 IbLink *ib_fabric_plug(IbFabric *fabric, uint32_t index, uint8_t port,
                               const IbPlugOps *ops, void *opaque,
