@@ -285,7 +285,9 @@ class _Reader:
             try:
                 self.node.port_guid = int(match[2], 16) - (port - 1)
             except ValueError:
-                raise Failure(f'{place}: no GUID in the parentheses') from None
+                self.node.port_guid = 0
+            if not 0 < self.node.port_guid < 1 << 64:
+                raise Failure(f'{place}: no GUID in the parentheses')
         self.node.ports[port] = None
         if options:
             self.node.options[port] = ' '.join(options)
@@ -323,6 +325,10 @@ class _Reader:
             node.system_guid = node.system_guid or node.guid
             node.port_guid = node.port_guid or (
                 node.guid + (not node.is_switch))
+            if not node.is_switch and (node.port_guid + node.num_ports >
+                                       1 << 64):
+                raise Failure(f'{place}: the GUIDs of the ports of '
+                              f'"{node.id}" do not fit into 64 bits')
             if node.guid in seen:
                 raise Failure(f'{place}: the GUID of "{node.id}" is there '
                               'twice')

@@ -2,9 +2,11 @@
 """opensm, infiniband-diags and osmtest on the host, unchanged."""
 
 import re
+import socket
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 from hosttools import CORE, Client, Fabric, Failed, graph, library
@@ -246,6 +248,26 @@ class Protocol(unittest.TestCase):
         self.fabric.opensm()
         self.fabric.wait_active()
         self.assertTrue(graph(self.fabric.dump()) == graph(self.file.name))
+
+    def test_commands_without_reading(self):
+        """Who sends commands and reads no answer costs no time."""
+        def ticks():
+            with open(f'/proc/{self.fabric.server.pid}/stat',
+                      encoding='ascii') as file:
+                fields = file.read().rpartition(')')[2].split()
+            return int(fields[11]) + int(fields[12])
+
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(self.fabric.file('control'))
+            sock.setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    sock.send(b'links\n' * 1000)
+            before = ticks()
+            time.sleep(1)
+            # Of 100; one that spins takes them all.
+            self.assertLess(ticks() - before, 50)
+        self.assertIn('links', self.fabric.ask('links'))
 
     def test_name_taken(self):
         done = subprocess.run([CORE + '/ib-fabric', '--name',

@@ -164,6 +164,14 @@ class Wrong(Files):
         self.refused('caguid=0x1\nCa 1 "A"\ncaguid=1\nCa 1 "B"\n', 4,
                      'the GUID of "B" is there twice')
 
+    def test_guids_beyond_64_bits(self):
+        self.refused('caguid=0xffffffffffffffff\nCa 1 "A"\n', 2,
+                     'do not fit into 64 bits')
+        self.refused('Ca 2 "A"\n[1](ffffffffffffffff) "A"[2]\n', 1,
+                     'do not fit into 64 bits')
+        self.refused('Ca 2 "A"\n[2](1) "A"[1]\n', 2,
+                     'no GUID in the parentheses')
+
     def test_ports(self):
         self.refused('Switch 255 "A"\n', 1, '1 to 254 ports')
         self.refused('Switch 4 "A"\n[5] "A"[1]\n', 2, 'has ports 1 to 4')

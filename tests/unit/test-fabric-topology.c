@@ -213,6 +213,12 @@ static const Broken broken[] = {
     { "port-guids", "Ca 2 \"h\"\n[1](5) \"h\"[2](7)\n[2](7) \"h\"[1](5)\n",
       "net:3: GUIDs of a CA's ports that do not follow each other are not "
       "supported" },
+    { "port-guids-end", "Ca 2 \"h\"\n[1](ffffffffffffffff) \"h\"[2]\n",
+      "net:1: the GUIDs of the ports of \"h\" do not fit into 64 bits" },
+    { "port-guid-after-last", "caguid=0xffffffffffffffff\nCa 1 \"h\"\n",
+      "net:2: the GUIDs of the ports of \"h\" do not fit into 64 bits" },
+    { "port-guid-before-first", "Ca 2 \"h\"\n[2](1) \"h\"[1]\n",
+      "net:2: no GUID in the parentheses" },
     { "vendor", "vendid=0x1000000\n",
       "net:1: no hexadecimal number up to 0xffffff after the =" },
     { "width", "Switch 4 \"s\"\n[1] \"s\"[2] w=3\n",

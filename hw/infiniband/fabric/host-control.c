@@ -49,7 +49,7 @@ bool ib_host_listen(IbFabricHost *host, const char *path, char **why)
     }
     host->path = g_strdup(path);
     if (listen(fd, CONNECTIONS_MAX) < 0 ||
-        !ib_host_watch(host, &host->listener, false)) {
+        !ib_host_watch(host, &host->listener, EPOLLIN)) {
         *why = g_strdup_printf("%s: %s", path, g_strerror(errno));
         return false;
     }
@@ -74,7 +74,7 @@ void ib_host_accept(IbFabricHost *host)
         c->in = g_string_new(NULL);
         c->out = g_string_new(NULL);
         g_ptr_array_add(host->controls, c);
-        ib_host_watch(host, &c->source, false);
+        ib_host_watch(host, &c->source, EPOLLIN);
     }
 }
 
@@ -140,7 +140,9 @@ static bool write_out(IbFabricHost *host, Connection *c)
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         return false;
     }
-    return ib_host_watch(host, &c->source, c->out->len > 0);
+    /* Nothing is read meanwhile, so that to watch for it would only spin. */
+    return ib_host_watch(host, &c->source,
+                         c->out->len > 0 ? EPOLLOUT : EPOLLIN);
 }
 
 static void command(IbFabricHost *host, Connection *c, const char *line)

@@ -67,7 +67,8 @@ struct IbFabricHost {
 };
 
 /* host.c */
-bool ib_host_watch(IbFabricHost *host, IbHostSource *source, bool write);
+/* From now on wake up for these epoll events of the source. */
+bool ib_host_watch(IbFabricHost *host, IbHostSource *source, uint32_t events);
 void ib_host_client_free(IbHostClient *client);
 
 /* host-mad.c */

@@ -15,6 +15,7 @@
 #endif
 #include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include "host-int.h"
 
@@ -100,7 +101,7 @@ static void send_later(IbHostClient *c, const IbHostRequest *r)
     *copy = *r;
     g_queue_push_tail(&c->queue, copy);
     if (!c->waits) {
-        c->waits = ib_host_watch(c->host, &c->source, true);
+        c->waits = ib_host_watch(c->host, &c->source, EPOLLIN | EPOLLOUT);
     }
 }
 
@@ -135,7 +136,7 @@ void ib_host_client_flush(IbHostClient *c)
     }
     if (c->waits) {
         c->waits = false;
-        ib_host_watch(c->host, &c->source, false);
+        ib_host_watch(c->host, &c->source, EPOLLIN);
     }
 }
 

@@ -18,10 +18,10 @@
 #define EVENTS          16        /* of epoll, at a time */
 #define SPIN_NS         20000
 
-bool ib_host_watch(IbFabricHost *host, IbHostSource *source, bool write)
+bool ib_host_watch(IbFabricHost *host, IbHostSource *source, uint32_t events)
 {
     struct epoll_event event = {
-        .events = EPOLLIN | (write ? EPOLLOUT : 0),
+        .events = events,
         .data.ptr = source,
     };
 
@@ -165,7 +165,7 @@ static IbHostClient *new_client(IbFabricHost *host)
     len = ib_host_address(&un, "%s:out%u", host->name, i);
     if (c->source.fd < 0 ||
         bind(c->source.fd, (struct sockaddr *)&un, len) < 0 ||
-        !ib_host_watch(host, &c->source, false)) {
+        !ib_host_watch(host, &c->source, EPOLLIN)) {
         ib_host_client_free(c);
         return NULL;
     }
@@ -350,7 +350,7 @@ static bool open_ibsim(IbFabricHost *host, const char *name, char **why)
     host->ibsim.fd = make_socket();
     if (host->ibsim.fd < 0 ||
         bind(host->ibsim.fd, (struct sockaddr *)&un, len) < 0 ||
-        !ib_host_watch(host, &host->ibsim, false)) {
+        !ib_host_watch(host, &host->ibsim, EPOLLIN)) {
         *why = g_strdup_printf("abstract socket %s:ctl: %s", name,
                                g_strerror(errno));
         return false;

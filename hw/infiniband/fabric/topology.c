@@ -547,6 +547,10 @@ static bool complete_guids(Reader *r)
         }
         node->system_guid = node->system_guid ?: node->node_guid;
         node->port_guid = node->port_guid ?: node->node_guid + !is_switch;
+        if (!is_switch && node->port_guid - 1 > UINT64_MAX - node->num_ports) {
+            return fail_at(r, place, "the GUIDs of the ports of \"%s\" do not "
+                           "fit into 64 bits", node->id);
+        }
         if (!g_hash_table_add(seen, &node->node_guid)) {
             return fail_at(r, place, "the GUID of \"%s\" is there twice",
                            node->id);
