@@ -44,6 +44,8 @@ def add_generate(commands):
     common.add_argument('--guid-base', type=lambda text: int(text, 0),
                         default=generate.GUID_BASE, metavar='GUID',
                         help='GUIDs count from here')
+    common.add_argument('--rate', help='of all cables: 4xEDR '
+                        '(default: not said, which is 4xQDR)')
     radix = {'type': int, 'metavar': 'N', 'help': 'ports of each switch'}
 
     def shape(name, text):
@@ -98,7 +100,7 @@ def add_generate(commands):
 
 
 def run_generate(args):
-    build = generate.Builder(args.guid_base)
+    build = generate.Builder(args.guid_base, args.rate)
     args.builder(build, **{name: getattr(args, name)
                            for name in args.shape_arguments})
     made = build.topology()

@@ -8,7 +8,7 @@ given in order: of a leaf switch first those of its nodes, then its uplinks.
 import math
 
 from . import Failure
-from .topology import CA, NODES_MAX, PORTS_MAX, SWITCH, Node, Topology
+from .topology import CA, NODES_MAX, PORTS_MAX, RATE, SWITCH, Node, Topology
 
 VENDOR = 0x2c9                  # as the devices of hw/infiniband
 SWITCH_DEVICE, CA_DEVICE = 0xc738, 0x1003
@@ -20,8 +20,12 @@ CA_OFFSET = 0x10000000
 class Builder:
     """Nodes by the kind of name that they get: leaf-1, node-01 ..."""
 
-    def __init__(self, guid_base=GUID_BASE):
+    def __init__(self, guid_base=GUID_BASE, rate=None):
+        """rate, as '4xEDR', is that of all cables."""
+        if rate and not RATE.fullmatch(rate):
+            raise Failure(f'{rate} is not a rate as 4xEDR')
         self.guid_base = guid_base
+        self.rate = rate
         self.nodes = []         # (Node, kind of name)
         self.cables = []
         self.switches = self.cas = 0
@@ -80,6 +84,8 @@ class Builder:
                                    key=lambda node: not node.is_switch))
         for (a, port), (b, peer_port) in self.cables:
             topology.connect(a, port, b, peer_port)
+            if self.rate:
+                a.rates[port] = b.rates[peer_port] = self.rate
         return topology
 
 

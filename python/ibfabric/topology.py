@@ -25,8 +25,10 @@ REFUSED = ('@', 'module', 'do ', 'width', 'speed', 'hcaguids', 'Rt', 'rtguid')
 _NODE = re.compile(r'\s*(\d+)\s*"([^"]*)"(.*)')
 _PORT = re.compile(r'\[\s*(\d+)\](?:\[ext [^]]*\])?(?:\(([^)]*)\))?\s*'
                    r'"([^"]*)"\s*(?:\[(\d+)\](?:\[ext [^]]*\])?)?'
-                   r'(?:\(([^)]*)\))?([^#]*)(?:#.*)?$')
+                   r'(?:\(([^)]*)\))?([^#]*)(?:#(.*))?$')
 _OPTION = re.compile(r'w=[1248]|s=[124]')
+RATE = re.compile(r'(?:1|2|4|8|12)x'
+                  r'(?:SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)')
 
 
 @dataclass
@@ -45,6 +47,7 @@ class Node:
     index: int = 0
     ports: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)     # port -> 'w=2 s=1'
+    rates: dict = field(default_factory=dict)       # port -> '4xEDR'
 
     __hash__ = object.__hash__
 
@@ -291,6 +294,10 @@ class _Reader:
         self.node.ports[port] = None
         if options:
             self.node.options[port] = ' '.join(options)
+        for word in re.sub(r'"[^"]*("|$)', ' ', match[7] or '').split():
+            if RATE.fullmatch(word):
+                self.node.rates[port] = word
+                break
         self.lines.append((place, self.node, port, match[3], peer_port))
 
     def connect(self):
@@ -311,6 +318,20 @@ class _Reader:
                               f'{peer_port} of "{name}" has another cable')
             node.ports[port] = (peer, peer_port)
             peer.ports[peer_port] = (node, port)
+            self.connect_rates((node, port), (peer, peer_port))
+
+    @staticmethod
+    def connect_rates(*ends):
+        """Options count for more than a comment; an end of which nothing is
+        said runs as the other one."""
+        if any(port in node.options for node, port in ends):
+            for node, port in ends:
+                node.rates.pop(port, None)
+            return
+        said = [node.rates[port] for node, port in ends if port in node.rates]
+        for node, port in ends:
+            if said:
+                node.rates.setdefault(port, said[0])
 
     def complete(self):
         seen = set()
@@ -370,7 +391,9 @@ def _node_lines(node):
         options = node.options.get(port)
         if options:
             theirs += f' {options}'
-        yield f'{mine}\t{theirs}\t\t# "{peer.description}"'
+        rate = node.rates.get(port)
+        yield (f'{mine}\t{theirs}\t\t# "{peer.description}"' +
+               (f' {rate}' if rate else ''))
 
 
 def write(topology, file, heading=''):

@@ -12,6 +12,7 @@ import time
 import unittest
 
 from hosttools import TOP, Fabric, graph
+from ibfabric import topology
 from test_tools import make
 
 SHARED = TOP.parent / 'shared/topologies'
@@ -169,6 +170,46 @@ class Engines(unittest.TestCase):
             self.assertEqual(ways, [
                 fabric.run('ibtracert', str(cas[0]['lids'][0]),
                            str(ca['lids'][0])) for ca in cas[-3:]])
+
+
+class Rates(unittest.TestCase):
+    """Cables run at what ibnetdiscover has said of them."""
+    each = ('4xSDR', '1xDDR', '12xQDR', '4xFDR', '8xEDR', '4xHDR', '2xHDR',
+            '4xNDR')
+
+    @staticmethod
+    def said(path):
+        return {(node.guid, port): rate
+                for node in topology.read(str(path)).nodes
+                for port, rate in node.rates.items()}
+
+    def test_again_from_ibnetdiscover(self):
+        """Each switch has two rates; also once OpenSM has enabled all that is
+        supported and the cables were out."""
+        with make('ring', switches=len(self.each)) as file:
+            net = topology.read(file.name)
+            cables = sorted(net.cables(), key=lambda cable: cable[0].guid)
+            for number, (a, port, b, peer_port) in enumerate(cables):
+                rate = self.each[number % len(self.each)]
+                a.rates[port] = b.rates[peer_port] = rate
+            with open(file.name, 'w', encoding='utf-8') as out:
+                topology.write(net, out)
+            wanted = self.said(file.name)
+            self.assertEqual(len(wanted), 4 * len(self.each))
+            self.assertEqual(set(wanted.values()), set(self.each))
+            with Fabric(file.name) as fabric:
+                process, log = fabric.opensm(
+                    '-s', '1', conf='sweep_on_trap TRUE\n')
+                fabric.wait_active()
+                self.assertEqual(self.said(fabric.dump()), wanted)
+                sweeps = len(re.findall('SUBNET UP', fabric.text(log)))
+                for way in 'down', 'up':
+                    for link in fabric.ask('links')['links']:
+                        fabric.ask(f'link {way} {link["a"]} '
+                                   f'{link["a-port"]}')
+                fabric.wait_text(log, 'SUBNET UP', 60, process, sweeps + 1)
+                fabric.wait_active()
+                self.assertEqual(self.said(fabric.dump()), wanted)
 
 
 class Flaps(unittest.TestCase):

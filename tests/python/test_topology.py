@@ -100,6 +100,27 @@ class Reading(Files):
                          (found.by_id('Switch1'), 3))
         self.assertEqual(found.by_id('Switch1').options, {3: 'w=2 s=1'})
 
+    def test_rates(self):
+        """The rows of tests/unit/test-fabric-topology.c"""
+        found = self.read(
+            'Switch 8 "s"\n'
+            '[1]\t"h"[1](200001) \t\t# "h 12xHDR" lid 6 4xSDR\n'
+            '[2]\t"h"[2]\n'
+            '[3]\t"h"[3]\t\t# "h" lid 6 2xHDR s=1 w=2\n'
+            '[4]\t"h"[4] # "h" 1xFDR10\n'
+            '[5]\t"h"[5] # "4xEDR" lid 6 ???\n'
+            '[6]\t"h"[6] # 4xEDRs 16xSDR 4x SDR\n'
+            '[7]\t"h"[7] # "4xEDR\n'
+            '[8]\t"h"[8] s=2 # "h" 4xEDR\n'
+            '\n'
+            'Hca 8 "h"\n'
+            '[1](200001)\t"s"[1]\t\t# lid 6 lmc 0 "s" lid 1 1xDDR\n'
+            '[2]\t"s"[2]\t\t# lid 6 lmc 0 "s" lid 1 12xEDR\n'
+            '[8]\t"s"[8]\t\t# "s" lid 1 4xEDR\n')
+        rates = {1: '4xSDR', 2: '12xEDR', 3: '2xHDR', 4: '1xFDR10'}
+        self.assertEqual(found.by_id('s').rates, rates)
+        self.assertEqual(found.by_id('h').rates, {**rates, 1: '1xDDR'})
+
     def test_include(self):
         with open(self.path('switches'), 'w', encoding='ascii') as file:
             file.write('Switch 4 "A"\n[1] "B"[1]\n')
@@ -132,7 +153,7 @@ class Writing(Files):
             for a, b in zip(first.nodes, second.nodes):
                 for name in ('id', 'kind', 'num_ports', 'description', 'guid',
                              'system_guid', 'port_guid', 'vendor', 'device',
-                             'options'):
+                             'options', 'rates'):
                     self.assertEqual(getattr(a, name), getattr(b, name), name)
                 self.assertEqual(
                     {port: (peer.id, far) for port, (peer, far)

@@ -149,6 +149,57 @@ static void test_ibsim(void)
     ib_topology_free(t);
 }
 
+/* Both ends' comments, one end's, and what is no rate */
+static void test_rates(void)
+{
+    static const struct {
+        uint8_t port, width;
+        uint16_t speed;
+    } rows[] = {
+        { 1, IB_LINK_WIDTH_4X, IB_LINK_SPEED_SDR },
+        { 2, IB_LINK_WIDTH_12X, IB_LINK_SPEED_EXT_EDR << 4 },
+        { 3, IB_LINK_WIDTH_2X, IB_LINK_SPEED_EXT_HDR << 4 },
+        { 4, IB_LINK_WIDTH_1X, IB_LINK_SPEED_QDR },
+        { 5, 0, 0 },
+        { 6, 0, 0 },
+        { 7, 0, 0 },
+        { 8, 0, 0 },
+    };
+    IbTopology *t = read_text(
+        "Switch 8 \"s\"\n"
+        "[1]\t\"h\"[1](200001) \t\t# \"h 12xHDR\" lid 6 4xSDR\n"
+        "[2]\t\"h\"[2]\n"
+        "[3]\t\"h\"[3]\t\t# \"h\" lid 6 2xHDR s=1 w=2\n"
+        "[4]\t\"h\"[4] # \"h\" 1xFDR10\n"
+        "[5]\t\"h\"[5] # \"4xEDR\" lid 6 ???\n"
+        "[6]\t\"h\"[6] # 4xEDRs 16xSDR 4x SDR\n"
+        "[7]\t\"h\"[7] # \"4xEDR\n"
+        "[8]\t\"h\"[8] s=2 # \"h\" 4xEDR\n"
+        "\n"
+        "Hca 8 \"h\"\n"
+        "[1](200001)\t\"s\"[1]\t\t# lid 6 lmc 0 \"s\" lid 1 1xDDR\n"
+        "[2]\t\"s\"[2]\t\t# lid 6 lmc 0 \"s\" lid 1 12xEDR\n"
+        "[8]\t\"s\"[8]\t\t# \"s\" lid 1 4xEDR\n");
+    const IbTopologyNode *s = ib_topology_find(t, "s");
+    const IbTopologyNode *h = ib_topology_find(t, "h");
+    unsigned i;
+
+    for (i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const IbTopologyPort *port = &s->ports[rows[i].port];
+
+        g_assert_cmphex(port->rate_width, ==, rows[i].width);
+        g_assert_cmphex(port->rate_speed, ==, rows[i].speed);
+        if (i > 0) {
+            port = &h->ports[rows[i].port];
+            g_assert_cmphex(port->rate_width, ==, rows[i].width);
+            g_assert_cmphex(port->rate_speed, ==, rows[i].speed);
+        }
+    }
+    g_assert_cmphex(h->ports[1].rate_width, ==, IB_LINK_WIDTH_1X);
+    g_assert_cmphex(h->ports[1].rate_speed, ==, IB_LINK_SPEED_DDR);
+    ib_topology_free(t);
+}
+
 static void test_include(void)
 {
     static const char inner[] = "Hca 1 \"h\"\n[1] \"s\"[2]\n";
@@ -336,6 +387,7 @@ int main(int argc, char **argv)
     folder = g_dir_make_tmp("topology-XXXXXX", NULL);
     g_test_add_func("/fabric/topology/ibnetdiscover", test_ibnetdiscover);
     g_test_add_func("/fabric/topology/ibsim", test_ibsim);
+    g_test_add_func("/fabric/topology/rates", test_rates);
     g_test_add_func("/fabric/topology/include", test_include);
     for (i = 0; i < G_N_ELEMENTS(broken); i++) {
         g_autofree char *path = g_strconcat("/fabric/topology/broken/",

@@ -165,6 +165,35 @@ static void test_width_enabled(void)
     test_cable_free(c);
 }
 
+/* What is enabled counts only as far as the cable carries it. */
+static void test_cable_rate(void)
+{
+    TestCable *c = test_cable_new_active(NULL, NULL);
+    IbLink *link = c->end[0].link;
+
+    g_assert_cmpint(ib_link_width_active(link), ==, IB_LINK_WIDTH_4X);
+    ib_link_set_cable_rate(link, IB_LINK_WIDTH_1X | IB_LINK_WIDTH_12X,
+                           IB_LINK_SPEED_SDR);
+    g_assert_true(ib_link_set_state(link, IB_PORT_DOWN));
+    test_cable_run(c, 200 * TEST_MS);
+    g_assert_true(test_cable_up(c));
+    g_assert_cmpint(ib_link_width_active(link), ==, IB_LINK_WIDTH_1X);
+    g_assert_cmpint(ib_link_width_active(c->end[1].link), ==,
+                    IB_LINK_WIDTH_1X);
+    g_assert_cmpint(ib_link_speed_active(link), ==, IB_LINK_SPEED_SDR);
+    g_assert_cmpint(ib_link_speed_active(c->end[1].link), ==,
+                    IB_LINK_SPEED_SDR);
+    g_assert_cmpint(ib_link_width_enabled(link), ==,
+                    ib_link_config(link)->width_supported);
+
+    /* It carries nothing that the peer has enabled. */
+    ib_link_set_cable_rate(link, IB_LINK_WIDTH_12X, UINT16_MAX);
+    g_assert_true(ib_link_set_state(link, IB_PORT_DOWN));
+    test_cable_run(c, 200 * TEST_MS);
+    g_assert_false(test_cable_up(c));
+    test_cable_free(c);
+}
+
 /* A node that is killed and started again is noticed by its first frame. */
 static void test_restart(void)
 {
@@ -582,6 +611,7 @@ int main(int argc, char **argv)
     g_test_add_func("/link/training/least-time", test_least_time);
     g_test_add_func("/link/training/width-and-speed", test_negotiation);
     g_test_add_func("/link/training/width-enabled", test_width_enabled);
+    g_test_add_func("/link/training/cable-rate", test_cable_rate);
     g_test_add_func("/link/training/peer-restarted", test_restart);
     g_test_add_func("/link/training/silence", test_silence);
     g_test_add_func("/link/training/going-down", test_going_down);

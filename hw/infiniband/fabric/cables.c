@@ -21,19 +21,28 @@
 
 IbLinkConfig ib_fabric_link_config(const IbTopologyNode *node, uint8_t port)
 {
-    uint8_t width = IB_LINK_WIDTH_1X | IB_LINK_WIDTH_4X;
+    uint8_t width = 0;
+    uint16_t speed = 0;
     unsigned p;
 
-    /* All ports of a switch support the same. */
+    /* All ports support the same, and so have the same CapabilityMask. */
+    for (p = 1; p <= node->num_ports; p++) {
+        if (node->ports[p].rate_width) {
+            width |= ib_fabric_widths(node->ports[p].rate_width);
+            speed |= ib_fabric_speeds(node->ports[p].rate_speed);
+        }
+    }
+    width = width ?: IB_LINK_WIDTH_1X | IB_LINK_WIDTH_4X;
+    speed = speed ?: ib_fabric_speeds(IB_LINK_SPEED_QDR);
     for (p = 1; p <= node->num_ports; p++) {
         width |= node->ports[p].width;
+        speed |= node->ports[p].speed;
     }
     return (IbLinkConfig) {
         .vl_cap = 4,
         .mtu_cap = IB_MTU_4096,
         .width_supported = width,
-        .speed_supported = IB_LINK_SPEED_SDR | IB_LINK_SPEED_DDR |
-                           IB_LINK_SPEED_QDR,
+        .speed_supported = speed,
         .rx_buffer = 256 * 1024,
         .vl15_packets = 64,
         .max_frame = FRAME_BYTES,
@@ -47,6 +56,10 @@ IbLinkConfig ib_fabric_link_config(const IbTopologyNode *node, uint8_t port)
 
 void ib_fabric_link_enable(IbLink *link, const IbTopologyPort *port)
 {
+    if (port->rate_width) {
+        ib_link_set_cable_rate(link, ib_fabric_widths(port->rate_width),
+                               ib_fabric_speeds(port->rate_speed));
+    }
     if (port->width) {
         ib_link_set_width_enabled(link, port->width);
     }

@@ -130,13 +130,6 @@ static const char *state_name(uint8_t state)
     return state < G_N_ELEMENTS(names) && names[state] ? names[state] : "?";
 }
 
-static unsigned lanes(uint8_t width)
-{
-    return width == IB_LINK_WIDTH_12X ? 12 : width == IB_LINK_WIDTH_8X ? 8
-           : width == IB_LINK_WIDTH_4X ? 4 : width == IB_LINK_WIDTH_2X ? 2
-           : 1;
-}
-
 static void put_link(Command *c, uint32_t index, uint8_t port)
 {
     const IbTopology *t = ib_fabric_topology(c->fabric);
@@ -166,7 +159,7 @@ static void put_link(Command *c, uint32_t index, uint8_t port)
                            "%" G_GUINT64_FORMAT "}", p->peer_port,
                            ib_fabric_cable_plugged(c->fabric, index, port)
                            ? "true" : "false", state_name(ib_link_state(a)),
-                           lanes(ib_link_width_active(a)),
+                           ib_link_lanes(ib_link_width_active(a)),
                            ib_link_rate(ib_link_width_active(a),
                                         ib_link_speed_active(a)) / 125e6,
                            ca->xmit_data, ca->rcv_data,

@@ -92,6 +92,15 @@ bool ib_fabric_mad(const IbPacket *packet, IbPacketInfo *info,
 
 IbLinkConfig ib_fabric_link_config(const IbTopologyNode *node, uint8_t port);
 void ib_fabric_link_enable(IbLink *link, const IbTopologyPort *port);
+
+/* rate.c */
+/* rate_width and rate_speed, if the comment behind a port line has them. */
+void ib_topology_read_rate(IbTopologyPort *port, const char *comment);
+/* This LinkWidthActive code and those of fewer lanes that go with it. */
+uint8_t ib_fabric_widths(uint8_t width);
+/* This speed (one bit, as in IbLinkConfig) and those below it. */
+uint16_t ib_fabric_speeds(uint16_t speed);
+
 int64_t ib_unit_now(IbUnit *unit);
 uint32_t ib_unit_random(IbUnit *unit);
 IbCableResult ib_end_send(IbEnd *end, const uint8_t *frame, size_t len);

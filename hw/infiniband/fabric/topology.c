@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include "hw/infiniband/ib-fabric.h"
 #include "hw/infiniband/ib-sm-attr.h"
+#include "fabric-int.h"
 
 #define GUID_FIRST_SWITCH  0x100000
 #define GUID_FIRST_CA      0x200000
@@ -312,6 +313,9 @@ static bool read_port(Reader *r, const char *s)
             return false;
         }
     }
+    if (*s == '#') {
+        ib_topology_read_rate(port, s + 1);
+    }
     return true;
 }
 
@@ -523,6 +527,20 @@ static bool connect_line(Reader *r, const PortLine *line)
     peer_port->peer = line->node;
     peer_port->peer_port = line->port;
     peer_port->cabled = true;
+    /*
+     * Options count for more than a comment; an end of which nothing is said
+     * runs as the other one.
+     */
+    if (port->width || port->speed || peer_port->width || peer_port->speed) {
+        port->rate_width = peer_port->rate_width = 0;
+        port->rate_speed = peer_port->rate_speed = 0;
+    } else if (!port->rate_width) {
+        port->rate_width = peer_port->rate_width;
+        port->rate_speed = peer_port->rate_speed;
+    } else if (!peer_port->rate_width) {
+        peer_port->rate_width = port->rate_width;
+        peer_port->rate_speed = port->rate_speed;
+    }
     return true;
 }
 

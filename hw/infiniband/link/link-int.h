@@ -256,6 +256,8 @@ struct IbLink {
     uint8_t vl_high_limit;
     uint8_t width_enabled;
     uint16_t speed_enabled;
+    uint8_t cable_widths;           /* of the cable, not PortInfo's */
+    uint16_t cable_speeds;
     uint8_t hoq_life;
     uint8_t vl_stall_count;
     uint8_t life_time;              /* LifeTimeValue of SwitchInfo */

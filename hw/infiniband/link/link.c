@@ -116,6 +116,8 @@ IbLink *ib_link_new(const IbLinkConfig *config, const IbLinkOps *ops,
     link->deadline = INT64_MAX;
     link->width_active = config->width_supported & -config->width_supported;
     link->speed_active = config->speed_supported & -config->speed_supported;
+    link->cable_widths = UINT8_MAX;
+    link->cable_speeds = UINT16_MAX;
     link->rx_blocks = config->rx_buffer / IB_BLOCK_BYTES;
     largest = ib_packet_blocks(ib_mtu_to_bytes(config->mtu_cap) +
                                IB_LINK_HEADER_BYTES);
@@ -137,6 +139,12 @@ void ib_link_set_cable(IbLink *link, const IbLinkConfig *config)
     c->timeout_ms = config->timeout_ms;
     c->training_ms = config->training_ms;
     g_assert(ib_link_config_ok(c));
+}
+
+void ib_link_set_cable_rate(IbLink *link, uint8_t widths, uint16_t speeds)
+{
+    link->cable_widths = widths;
+    link->cable_speeds = speeds;
 }
 
 void ib_link_free(IbLink *link)

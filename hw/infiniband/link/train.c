@@ -104,9 +104,11 @@ static void ib_train_send(IbLink *link, int64_t now)
     ib_field_set(ts, IB_TS_CRC, config->crc);
     ib_field_set(ts, IB_TS_PORT_NUM, config->port_num);
     ib_field_set(ts, IB_TS_WIDTH_SUPPORTED, config->width_supported);
-    ib_field_set(ts, IB_TS_WIDTH_ENABLED, link->width_enabled);
+    ib_field_set(ts, IB_TS_WIDTH_ENABLED,
+                 link->width_enabled & link->cable_widths);
     ib_field_set(ts, IB_TS_SPEED_SUPPORTED, config->speed_supported);
-    ib_field_set(ts, IB_TS_SPEED_ENABLED, link->speed_enabled);
+    ib_field_set(ts, IB_TS_SPEED_ENABLED,
+                 link->speed_enabled & link->cable_speeds);
     ib_field_set(ts, IB_TS_MAX_FRAME, config->max_frame);
     ib_put_be64(ts + IB_TS_GUID_OFFSET, config->guid);
 
@@ -144,9 +146,9 @@ static const uint8_t ib_widths[] = { 8, 4, 2, 16, 1 };
  */
 static bool ib_train_agree(IbLink *link, const uint8_t *ts)
 {
-    uint8_t width = link->width_enabled &
+    uint8_t width = link->width_enabled & link->cable_widths &
                     ib_field_get(ts, IB_TS_WIDTH_ENABLED);
-    uint16_t speed = link->speed_enabled &
+    uint16_t speed = link->speed_enabled & link->cable_speeds &
                      ib_field_get(ts, IB_TS_SPEED_ENABLED);
     uint32_t max_frame = ib_field_get(ts, IB_TS_MAX_FRAME);
     unsigned i;
