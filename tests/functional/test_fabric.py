@@ -61,6 +61,7 @@ class Twenty(FabricCase):
             for top in tops:
                 build.cable(leaf, top)
         made = build.topology()
+        made.cas()[cls.VMS['b']].rates[1] = '4xDDR'
         path = f'{fabric.folder}/net'
         with open(path, 'w', encoding='utf-8') as file:
             topology.write(made, file)
@@ -118,6 +119,11 @@ class Twenty(FabricCase):
             file.write(found)
         self.assertTrue(hosttools.graph(dump) == hosttools.graph(self.path))
         self.assertEqual(self.host.ask('status')['away'], 3)
+        rates = {name: guest.sh('cat /sys/class/infiniband/mlx4_0/ports/1/rate'
+                                ).strip()
+                 for name, guest in self.guests.items()}
+        self.assertEqual(rates['b'], '20 Gb/sec (4X DDR)')
+        self.assertNotEqual(rates['a'], rates['b'])
 
     def test_2_ping_between_kinds(self):
         """ibping from a VM to a node in memory; IPoIB between VMs."""

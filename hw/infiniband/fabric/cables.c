@@ -27,17 +27,16 @@ IbLinkConfig ib_fabric_link_config(const IbTopologyNode *node, uint8_t port)
 
     /* All ports support the same, and so have the same CapabilityMask. */
     for (p = 1; p <= node->num_ports; p++) {
-        if (node->ports[p].rate_width) {
-            width |= ib_fabric_widths(node->ports[p].rate_width);
-            speed |= ib_fabric_speeds(node->ports[p].rate_speed);
+        const IbTopologyPort *said = &node->ports[p];
+
+        if (said->cabled) {
+            width |= ib_fabric_widths(said->rate_width ?: IB_LINK_WIDTH_4X) |
+                     said->width;
+            speed |= ib_fabric_speeds(said->rate_speed ?: IB_LINK_SPEED_QDR);
         }
     }
-    width = width ?: IB_LINK_WIDTH_1X | IB_LINK_WIDTH_4X;
+    width = width ?: ib_fabric_widths(IB_LINK_WIDTH_4X);
     speed = speed ?: ib_fabric_speeds(IB_LINK_SPEED_QDR);
-    for (p = 1; p <= node->num_ports; p++) {
-        width |= node->ports[p].width;
-        speed |= node->ports[p].speed;
-    }
     return (IbLinkConfig) {
         .vl_cap = 4,
         .mtu_cap = IB_MTU_4096,

@@ -24,7 +24,7 @@ typedef struct IbTopologyPort {
     bool cabled;
     uint8_t width;                /* LinkWidthEnabled (w=), 0: not said */
     uint8_t speed;                /* LinkSpeedEnabled (s=), 0: not said */
-    /* Of the cable, as its comment has it (4xQDR), or its other end's; 0: any */
+    /* Of the cable, as a comment (4xQDR) of either end has it; 0: any */
     uint8_t rate_width;           /* LinkWidthActive */
     uint16_t rate_speed;          /* one bit, as ib_link_speed_active() */
 } IbTopologyPort;

@@ -233,9 +233,9 @@ void ib_link_reset(IbLink *link, bool keep_counters);
 void ib_link_set_cable(IbLink *link, const IbLinkConfig *config);
 
 /*
- * What the cable itself carries, coded as IbLinkConfig's supported: of the widths
- * and speeds that are enabled, training takes no others.  All bits of both, as
- * after ib_link_new(): any.  Seen by the next training.
+ * What the cable itself carries, coded as IbLinkConfig's supported: of the
+ * widths and speeds that are enabled, training takes no others.  All bits of
+ * both, as after ib_link_new(): any.  Seen by the next training.
  */
 void ib_link_set_cable_rate(IbLink *link, uint8_t widths, uint16_t speeds);
 
