@@ -26,6 +26,11 @@ START = (f'rm -f {LOG} /var/cache/opensm/*; opensm -B -g {HOST_GUID + 1:#x} '
          f'-f {LOG} -F {CONFIG} ')
 STOP = 'pkill opensm; while pgrep opensm >/dev/null; do sleep 0.1; done'
 PORTS = '/sys/class/infiniband/*/ports/1'
+# OpenSM says IsSM before its first sweep.  The port has its LID from the last
+# one that ran here: if trap 144 is read before the sweep, OpenSM knows no
+# port with that LID yet, and says so.
+EARLY = re.compile(r' ERR (7504: Lid is out of range|'
+                   r'3809: Failed to find source physical port for trap)')
 
 TREE = tree(2, 4, HOSTS)
 ROOTS = '\n'.join(f'{guid:#x}' for name, guid in TREE.guids.items()
@@ -42,6 +47,15 @@ def torus_config():
     return 'torus 4 4 1\n' + ''.join(
         f'{name}_link {seed:#x} {TORUS.guids[far]:#x}\n' for name, far in
         (('xp', 's10'), ('xm', 's30'), ('yp', 's01'), ('ym', 's03')))
+
+
+def complaints(log):
+    """What OpenSM calls errors, but for those of a trap that was sooner at
+    the SM than its first sweep."""
+    early, up, later = log.partition('SUBNET UP')
+    return [line for line in early.splitlines()
+            if ' ERR ' in line and not EARLY.search(line)] + [
+            line for line in (up + later).splitlines() if ' ERR ' in line]
 
 
 def cycle_free(ways):
@@ -110,7 +124,7 @@ class Routing(FabricCase):
         self.guest.wait_for(f'cat {LOG}', 'SUBNET UP', 60)
         self.guest.wait_for(f'cat {PORTS}/state', r'\A(.*ACTIVE\n){6}\Z')
         log = self.guest.sh(f'cat {LOG}')
-        self.assertNotIn(' ERR ', log)
+        self.assertEqual(complaints(log), [])
         self.assertIn(f'{engine} tables configured on all switches', log)
         self.lids = [int(lid, 16) for lid in
                      self.guest.sh(f'cat {PORTS}/lid').split()]
