@@ -46,6 +46,9 @@ class Lossy(PairCase):
         a.sh(f'head -c {megabytes}M /dev/urandom >/tmp/file', 120)
         want = a.sh('sha1sum </tmp/file', 120)
         b.sh('(rcopy >/dev/null 2>&1 & echo $! >/tmp/pid); sleep 1')
+        # rcopy gives an ARP request one second, and does not ask again.
+        a.sh('ping -c 1 -w 10 10.0.0.2;'
+             ' ip neigh change 10.0.0.2 dev ib0 nud permanent')
         before = self.counters()
         try:
             self.inject(**{'class': 'data'})
@@ -55,6 +58,7 @@ class Lossy(PairCase):
                 self.assertEqual(b.sh('sha1sum </tmp/file', 120), want)
                 b.sh('rm /tmp/file')
         finally:
+            a.sh('ip neigh del 10.0.0.2 dev ib0')
             b.sh('kill $(cat /tmp/pid)')
         for name in ('symbol-errors', 'rcv-errors'):
             self.assertGreater(sum(self.counted(before, name)), 0, name)
