@@ -140,9 +140,9 @@ static bool take_hex(const char **s, uint64_t *value)
 /* "(GUID)" at *@s: true and moved behind it. */
 static bool take_guid_in_parens(const char **s, uint64_t *guid)
 {
-    const char *p = *s;
+    const char *p = *s + 1;
 
-    if (*p++ != '(' || !take_hex(&p, guid) || *p != ')') {
+    if (**s != '(' || !take_hex(&p, guid) || *p != ')') {
         return false;
     }
     *s = p + 1;
