@@ -240,6 +240,23 @@ class Flaps(unittest.TestCase):
             paths_work(self, fabric)
 
 
+    def test_during_the_first_sweep(self):
+        """A cable that comes in when OpenSM has read its ports, but not yet
+        said who it is, is not forgotten."""
+        with make('fat_tree', nodes=648, radix=36) as file:
+            for late in (0.06, 0.08, 0.1, 0.12, 0.14, 0.16):
+                with self.subTest(late), Fabric(file.name) as fabric:
+                    link = fabric.ask('links')['links'][-1]
+                    port = f'{link["a"]} {link["a-port"]}'
+                    fabric.ask(f'link down {port}')
+                    process, log = fabric.opensm(wait=False)
+                    fabric.wait_text(log, 'Entering DISC', 60, process)
+                    time.sleep(late)
+                    fabric.ask(f'link up {port}')
+                    fabric.wait_text(log, 'SUBNET UP', 60, process)
+                    fabric.wait_active(30)
+
+
 class Scale(unittest.TestCase):
     def test_648_nodes(self):
         with make('fat_tree', nodes=648, radix=36) as file:

@@ -102,6 +102,50 @@ static void test_128_not_by_sm(void)
     test_node_free(t);
 }
 
+/*
+ * An SM in its first sweep has read the ports and clears PortStateChange: it
+ * is told what it cannot have read once it says who it is.
+ */
+static void test_128_first_sweep(void)
+{
+    TestNode *t = test_node_new(IB_NODE_TYPE_SWITCH);
+    uint8_t d[64];
+
+    g_assert_cmphex(test_get(t, 1, 0x15, 2, d), ==, 0);
+    ib_link_cable_detach(t->ends[2].link);
+    g_assert_cmphex(test_get(t, 1, 0x15, 1, d), ==, 0);
+    g_assert_true(ib_node_port_state_change(t->node));
+    ib_node_clear_port_state_change(t->node);
+    test_run(t, 10 * SECOND);
+    g_assert_cmpuint(t->num_traps, ==, 0);
+    test_give_lids(t, 1, 0);
+    g_assert_cmpuint(t->num_traps, ==, 1);
+    check_header(&t->traps[0], 0, 1, 2, 128);
+    g_assert_cmpuint(be16(t->traps[0].mad + 74), ==, 5);    /* LIDADDR */
+    test_run(t, INTERVAL);
+    g_assert_cmpuint(t->num_traps, ==, 2);
+    g_assert_cmphex(tid_of(&t->traps[0]), ==, tid_of(&t->traps[1]));
+    repress(t, 0x01, tid_of(&t->traps[0]));
+    test_give_lids(t, 1, 0);
+    test_run(t, 10 * SECOND);
+    g_assert_cmpuint(t->num_traps, ==, 2);
+    test_node_free(t);
+}
+
+/* What the SM has read, or will, is not worth a second sweep. */
+static void test_128_first_sweep_read(void)
+{
+    TestNode *t = test_node_new(IB_NODE_TYPE_SWITCH);
+    uint8_t d[64];
+
+    ib_link_cable_detach(t->ends[2].link);
+    g_assert_cmphex(test_get(t, 1, 0x15, 2, d), ==, 0);
+    test_give_lids(t, 1, 0);
+    test_run(t, 10 * SECOND);
+    g_assert_cmpuint(t->num_traps, ==, 0);
+    test_node_free(t);
+}
+
 static void test_silent(void)
 {
     TestNode *sw = test_node_new(IB_NODE_TYPE_SWITCH);      /* no SM yet */
@@ -448,6 +492,9 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/agent/trap/128", test_128);
     g_test_add_func("/agent/trap/128/not-by-sm", test_128_not_by_sm);
+    g_test_add_func("/agent/trap/128/first-sweep", test_128_first_sweep);
+    g_test_add_func("/agent/trap/128/first-sweep/read",
+                    test_128_first_sweep_read);
     g_test_add_func("/agent/trap/silent", test_silent);
     g_test_add_func("/agent/trap/repeats", test_repeats);
     g_test_add_data_func("/agent/trap/repress/lid-routed",

@@ -73,6 +73,8 @@ struct IbNode {
     int64_t reset_at;
     bool port_state_change;
     bool sm_sets_state;           /* inside a Set: no PortStateChange */
+    bool ports_read;              /* somebody knows PortStates, but no SM yet */
+    bool change_untold;           /* ... which have changed since */
     uint64_t cc_key;              /* of the MAD being answered by cc.c */
 
     /* The SMP being answered. */
@@ -196,6 +198,10 @@ void ib_cc_load(IbNode *node, uint8_t port, IbStateReader *r);
 
 /* trap.c */
 void ib_trap_local_changes(IbNode *node, uint8_t port, bool description);
+/* A switch's external port's state was asked for. */
+void ib_trap_ports_read(IbNode *node);
+/* A switch's PortInfo of port 0 was set. */
+void ib_trap_sm_set(IbNode *node);
 void ib_trap_bad_m_key(IbNode *node, uint8_t port, uint16_t slid,
                        const uint8_t *mad);
 void ib_trap_repress(IbNode *node, uint8_t port, uint64_t tid);

@@ -189,6 +189,8 @@ void ib_node_reset(IbNode *node)
            sizeof(node->description));
     node_forget_sl2vl(node);
     node->port_state_change = false;
+    node->ports_read = false;
+    node->change_untold = false;
     for (port = 0; port < node_port_count(node); port++) {
         node_reset_port(node, port);
     }

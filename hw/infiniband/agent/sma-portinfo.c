@@ -254,6 +254,7 @@ IbSmaStatus ib_sma_get_port_info(IbNode *node, uint8_t in_port,
     }
     if (num != 0 && ib_node_is_switch(node)) {
         get_switch_external(node, num, data);
+        ib_trap_ports_read(node);
     }
     ib_field_set(data, IB_PORTINFO_LOCAL_PORT_NUM, in_port);
     ib_field_set(data, IB_PORTINFO_P_KEY_VIOLATIONS, port->pkey_violations);
@@ -524,6 +525,9 @@ IbSmaStatus ib_sma_set_port_info(IbNode *node, uint8_t in_port,
         what |= apply_end_port(node, num, data);
         /* Who sets the key knows it. */
         node->smp.show_m_key = true;
+    }
+    if (num == 0) {
+        ib_trap_sm_set(node);
     }
     ib_node_set_error_thresholds(
         node, num, ib_field_get(data, IB_PORTINFO_LOCAL_PHY_ERRORS) << 4 |

@@ -10,7 +10,7 @@
 #include "agent-int.h"
 
 #define NODE_TAG      "NODE"
-#define NODE_VERSION  4
+#define NODE_VERSION  5
 #define NODE_VERSION_MIN 2
 
 static void save_end_port(const IbNode *node, const IbAgentPort *p,
@@ -233,6 +233,8 @@ void ib_node_save(const IbNode *node, IbStateWriter *w)
     ib_state_put_bytes(w, node->description, sizeof(node->description));
     ib_state_put64(w, node->next_tid);
     ib_state_put8(w, node->port_state_change);
+    ib_state_put8(w, node->ports_read);
+    ib_state_put8(w, node->change_untold);
     save_port0_counters(node, w);
     for (num = 0; num <= node->config.num_ports; num++) {
         save_port(node, num, w);
@@ -262,6 +264,10 @@ bool ib_node_load(IbNode *node, IbStateReader *r)
     ib_state_get_bytes(r, node->description, sizeof(node->description));
     node->next_tid = ib_state_get64(r);
     node->port_state_change = ib_state_get8(r);
+    if (version >= 5) {
+        node->ports_read = ib_state_get8(r);
+        node->change_untold = ib_state_get8(r);
+    }
     load_port0_counters(node, version, r);
     for (num = 0; num <= node->config.num_ports && ib_state_ok(r); num++) {
         load_port(node, num, version, r);

@@ -8,7 +8,11 @@
  * TransactionID, but no more than TRAP_REPEATS times.  An end port has one
  * place for each kind of trap: an event that comes while the last one of its
  * kind is still on its way takes its place, with a new TransactionID, and
- * waits for the interval to pass.  A port that knows no SM keeps silent.
+ * waits for the interval to pass.  A port that knows no SM keeps silent, with
+ * one exception: a link of a switch that comes up or goes down when its ports
+ * have been read and MasterSMLID is not yet set.  An SM in its first sweep
+ * would never learn of it, as it clears PortStateChange when it has read all
+ * (OpenSM does): the trap waits for MasterSMLID.
  *
  * What a trap tells is put into the queue of notices (notice.c), too, where a
  * node has one.  145 is not sent: a SystemImageGUID does not change.
@@ -104,16 +108,12 @@ static bool trap_wanted(const IbNode *node, uint8_t num)
     return trap_possible(node, num) || ib_notice_supported(node, num);
 }
 
-static void trap_raise(IbNode *node, uint8_t num, IbTrapKind kind,
+static void trap_start(IbNode *node, uint8_t num, IbTrapKind kind,
                        const uint8_t notice[IB_NOTICE_BYTES])
 {
     int64_t now = node->ops->now(node->opaque);
     IbTrap *trap;
 
-    ib_notice_add(node, num, notice);
-    if (!trap_possible(node, num)) {
-        return;
-    }
     trap = &trap_table(&node->ports[num])->traps[kind];
     memcpy(trap->notice, notice, sizeof(trap->notice));
     trap->tid = node->next_tid++;
@@ -124,6 +124,15 @@ static void trap_raise(IbNode *node, uint8_t num, IbTrapKind kind,
         trap->deadline = trap->quiet_until;
     }
     ib_node_rearm(node);
+}
+
+static void trap_raise(IbNode *node, uint8_t num, IbTrapKind kind,
+                       const uint8_t notice[IB_NOTICE_BYTES])
+{
+    ib_notice_add(node, num, notice);
+    if (trap_possible(node, num)) {
+        trap_start(node, num, kind, notice);
+    }
 }
 
 void ib_trap_timer(IbNode *node, uint8_t num, int64_t now)
@@ -176,6 +185,34 @@ static void notice_init(const IbNode *node, uint8_t *notice, uint8_t type,
     ib_field_set(notice, IB_NOTICE_TRAP_NUMBER, trap);
 }
 
+/* 128 */
+static void notice_link_state(const IbNode *node, uint8_t *notice)
+{
+    notice_init(node, notice, IB_NOTICE_TYPE_URGENT,
+                IB_TRAP_LINK_STATE_CHANGE);
+    ib_field_set(notice, IB_NOTICE128_LIDADDR, node->ports[0].lid);
+}
+
+void ib_trap_ports_read(IbNode *node)
+{
+    node->ports_read = !trap_possible(node, 0);
+}
+
+void ib_trap_sm_set(IbNode *node)
+{
+    uint8_t notice[IB_NOTICE_BYTES];
+
+    if (!trap_possible(node, 0)) {
+        return;
+    }
+    if (node->change_untold) {
+        notice_link_state(node, notice);
+        trap_start(node, 0, TRAP_KIND_LINK_STATE, notice);
+    }
+    node->ports_read = false;
+    node->change_untold = false;
+}
+
 void ib_node_port_state_changed(IbNode *node, uint8_t num)
 {
     IbAgentPort *port = &node->ports[num];
@@ -189,10 +226,9 @@ void ib_node_port_state_changed(IbNode *node, uint8_t num)
         return;
     }
     node->port_state_change = true;
+    node->change_untold = node->ports_read && !trap_possible(node, 0);
     if (trap_wanted(node, 0)) {
-        notice_init(node, notice, IB_NOTICE_TYPE_URGENT,
-                    IB_TRAP_LINK_STATE_CHANGE);
-        ib_field_set(notice, IB_NOTICE128_LIDADDR, node->ports[0].lid);
+        notice_link_state(node, notice);
         trap_raise(node, 0, TRAP_KIND_LINK_STATE, notice);
     }
 }
