@@ -134,9 +134,9 @@ class Clients(PairCase):
         """A file over rsockets: streams on a reliable connection."""
         a, b = self.guests['a'], self.guests['b']
         a.sh('head -c 32M /dev/urandom >/tmp/file')
-        b.sh('(rcopy >/dev/null 2>&1 & echo $! >/tmp/pid)')
+        b.start_rcopy()
         try:
-            a.sh('sleep 1; rcopy /tmp/file 10.0.0.2:/tmp/file', 120)
+            a.sh('rcopy /tmp/file 10.0.0.2:/tmp/file', 120)
         finally:
             b.sh('kill $(cat /tmp/pid)')
         self.assertEqual(a.sh('sha1sum /tmp/file'), b.sh('sha1sum /tmp/file'))

@@ -140,7 +140,7 @@ class Twenty(FabricCase):
         a, b = self.guests['a'], self.guests['b']
         rc = 'ib_write_bw -u 21 -s 4096 -D 30'
         jobs = [(b, b.agent.start(rc, 120))]
-        time.sleep(2)
+        b.wait_listening(18515)
         jobs.append((a, a.agent.start(f'{rc} 10.0.0.2', 120)))
         ping = a.agent.start('ping -i 0.2 -w 30 10.0.0.2', 120)
         begun, failed = time.monotonic(), 0

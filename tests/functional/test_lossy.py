@@ -45,7 +45,7 @@ class Lossy(PairCase):
         a, b = self.guests['a'], self.guests['b']
         a.sh(f'head -c {megabytes}M /dev/urandom >/tmp/file', 120)
         want = a.sh('sha1sum </tmp/file', 120)
-        b.sh('(rcopy >/dev/null 2>&1 & echo $! >/tmp/pid); sleep 1')
+        b.start_rcopy()
         # rcopy gives an ARP request one second, and does not ask again.
         a.sh('ping -c 1 -w 10 10.0.0.2;'
              ' ip neigh change 10.0.0.2 dev ib0 nud permanent')

@@ -93,9 +93,10 @@ class Migration(FabricCase):
         a file that is copied over another connection."""
         a, b = self.guests['a'], self.guests['b']
         a.sh('head -c 96M /dev/urandom >/tmp/file')
-        b.sh('(rcopy >/dev/null 2>&1 & echo $! >/tmp/pid);'
-             ' (rping -s -C 2000 -S 20000 -V >/dev/null 2>/tmp/rping.err;'
-             ' echo $? >/tmp/rping.status) & sleep 1')
+        b.start_rcopy()
+        b.sh('(rping -s -C 2000 -S 20000 -V >/dev/null 2>/tmp/rping.err;'
+             ' echo $? >/tmp/rping.status) &')
+        b.wait_listening(7174)
         copy = a.agent.start('rcopy /tmp/file 10.0.0.2:/tmp/file', 180)
         pings = a.agent.start('rping -c -a 10.0.0.2 -C 2000 -S 20000 -V -v'
                               ' >/tmp/rping.out', 180)

@@ -116,9 +116,8 @@ class Subnet(FabricCase):
             keys += [(guest, guest.agent.start(run.format(sl, far), 90))
                      for sl in sls]
             for sl in sls:
-                self.b.wait_for('cat /proc/net/tcp',
-                                f':{7000 + sl:04X} 00000000:0000 0A'
-                                if guest is self.b else '')
+                if guest is self.b:
+                    guest.wait_listening(7000 + sl)
         path = os.path.join(self.fabric.folder, 'flows.pcap')
         found, deadline = {}, time.monotonic() + 50
         while (len(found) < len(sls) or sum(found.values()) < 0.8 * RATE) \
@@ -258,7 +257,7 @@ class Subnet(FabricCase):
                 '-d {} -p {} {}')
         for hca, port in (('mlx4_0', 7100), ('mlx4_1', 7101)):
             key = self.b.agent.start(send.format(5, hca, port, ''), 20)
-            time.sleep(1)
+            self.b.wait_listening(port)
             self.a.try_sh(send.format(5, 'mlx4_0', port, '10.0.0.2'), 20)
             result = self.b.agent.wait(key, 60)
             received = re.search(r'1024 +50 ', result.out)
@@ -357,7 +356,7 @@ class Subnet(FabricCase):
         self.assertRegex(self.b.sh('sminfo'), master.format(self.lid['a']))
         run = 'ib_write_bw -F -d mlx4_0 -s 4096 -n 2000'
         keys = [(self.b, self.b.agent.start(run, 90))]
-        time.sleep(1)
+        self.b.wait_listening(18515)
         keys += [(self.a, self.a.agent.start(f'{run} 10.0.0.2', 90))]
         time.sleep(1)
         self.stop(self.a, 'KILL')

@@ -375,6 +375,18 @@ class Guest(Machine):
                 found.append(line)
         return found
 
+    def wait_listening(self, port):
+        """Until a program waits for clients at this port of TCP, or of
+        rdma_cm's TCP port space."""
+        self.wait_for('cat /proc/net/tcp /proc/net/tcp6;'
+                      ' rdma resource show cm_id 2>/dev/null',
+                      rf':{port:04X} 0+:0000 0A|LISTEN .*:{port}\b')
+
+    def start_rcopy(self):
+        """rcopy's server, and its process id in /tmp/pid."""
+        self.sh('(rcopy >/dev/null 2>&1 & echo $! >/tmp/pid)')
+        self.wait_listening(7427)
+
     def wait_for(self, command, pattern, timeout=60, every=0.3):
         """Repeat a command until its output has the pattern; returns it."""
         deadline = time.monotonic() + timeout
