@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from . import Failure
 
-SWITCH, CA = 'Switch', 'Ca'
+SWITCH, CA, ROUTER = 'Switch', 'Ca', 'Rt'
 PORTS_MAX = 254
 LINE_MAX = 1023
 NAME_MAX = 63
@@ -20,7 +20,7 @@ NODES_MAX = 49151
 DEPTH_MAX = 16
 FILES_MAX = 64
 FIRST_SWITCH_GUID, FIRST_CA_GUID = 0x100000, 0x200000
-REFUSED = ('@', 'module', 'do ', 'width', 'speed', 'hcaguids', 'Rt', 'rtguid')
+REFUSED = ('@', 'module', 'do ', 'width', 'speed', 'hcaguids')
 
 _NODE = re.compile(r'\s*(\d+)\s*"([^"]*)"(.*)')
 _PORT = re.compile(r'\[\s*(\d+)\](?:\[ext [^]]*\])?(?:\(([^)]*)\))?\s*'
@@ -40,7 +40,7 @@ class Node:
     description: str = ''
     guid: int = 0
     system_guid: int = 0
-    port_guid: int = 0          # CA: of port 1; switch: of port 0
+    port_guid: int = 0          # of port 1; switch: of port 0
     vendor: int = 0
     device: int = 0
     enhanced: bool = False
@@ -86,6 +86,7 @@ class Topology:
         return [node for node in self.nodes if node.is_switch]
 
     def cas(self):
+        """Whatever is no switch: CAs and routers."""
         return [node for node in self.nodes if not node.is_switch]
 
     def cables(self):
@@ -201,7 +202,8 @@ class _Reader:
         for word in REFUSED:
             if line.startswith(word):
                 raise Failure(f'{place}: "{word}" is not supported')
-        for word, kind in (('Switch', SWITCH), ('Hca', CA), ('Ca', CA)):
+        for word, kind in (('Switch', SWITCH), ('Hca', CA), ('Ca', CA),
+                           ('Rt', ROUTER)):
             if line.startswith(word):
                 self.header(line[len(word):], kind, place)
                 return
@@ -212,8 +214,8 @@ class _Reader:
             self.file(os.path.join(os.path.dirname(path), match[1]), place,
                       above)
             return
-        match = re.match(r'(switchguid|caguid|sysimgguid|vendid|devid)=(.*)',
-                         line)
+        match = re.match(r'(switchguid|caguid|rtguid|sysimgguid|vendid|'
+                         r'devid)=(.*)', line)
         if match:
             self.number(match[1], match[2], place)
 
@@ -223,7 +225,7 @@ class _Reader:
         if not match or len(match[1]) > 16:
             raise Failure(f'{place}: no hexadecimal number after the =')
         value = int(match[1], 16)
-        if word in ('switchguid', 'caguid'):
+        if word in ('switchguid', 'caguid', 'rtguid'):
             if value == 0:
                 raise Failure(f'{place}: no GUID after the =')
             self.any_guid = True
@@ -379,8 +381,9 @@ def _node_lines(node):
                f'# "{node.description}" '
                f'{"enhanced" if node.enhanced else "base"} port 0 lid 0 lmc 0')
     else:
-        yield f'caguid={node.guid:#x}'
-        yield f'Ca\t{node.num_ports} "{node.id}"\t\t# "{node.description}"'
+        yield f'{node.kind.lower()}guid={node.guid:#x}'
+        yield (f'{node.kind}\t{node.num_ports} "{node.id}"\t\t'
+               f'# "{node.description}"')
     for port, (peer, peer_port) in sorted(node.ports.items()):
         mine = f'[{port}]'
         if not node.is_switch:

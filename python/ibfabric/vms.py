@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from . import Failure
 from .layout import HCA_PORTS
+from .topology import CA
 
 DEFAULTS = {'kernel': '6.1', 'memory': 512, 'cpus': 1, 'hca': '',
             'qemu': []}
@@ -123,8 +124,9 @@ def choose(topology, names, settings=(), common=None):
     vms, taken, seen = [], set(), set()
     for name, said in [*settings, *((name, {}) for name in names)]:
         node = topology.find(name)
-        if node.is_switch:
-            raise Failure(f'{name} is a switch: a VM stands for a node')
+        if node.kind != CA:
+            what = 'switch' if node.is_switch else 'router'
+            raise Failure(f'{name} is a {what}: a VM stands for a node')
         if node in seen:
             raise Failure(f'{name} is twice among the VMs')
         seen.add(node)

@@ -98,6 +98,36 @@ class Files(unittest.TestCase):
         self.check_folder(EXAMPLES, 'net*')
 
 
+class Routers(unittest.TestCase):
+    def test_seen(self):
+        """A router is found as one, has a LID, and is in its dump again."""
+        text = ('Switch 4 "S-0000000000000010"\t# "s"\n'
+                '[1]\t"H-0000000000000020"[1]\n'
+                '[2]\t"R-0000000000000030"[1]\n'
+                '[3]\t"R-0000000000000030"[2]\n\n'
+                'Ca 1 "H-0000000000000020"\t# "h"\n\n'
+                'Rt 2 "R-0000000000000030"\t# "a router"\n')
+        with tempfile.NamedTemporaryFile('w', suffix='.net') as file:
+            file.write(text)
+            file.flush()
+            with Fabric(file.name) as fabric:
+                fabric.opensm()
+                fabric.wait_active()
+                self.assertRegex(fabric.run('ibrouters'),
+                                 r'Rt\s*: 0x0*30 ports 2 "a router"')
+                router = fabric.ask('nodes')['nodes'][2]
+                self.assertEqual(router['type'], 'router')
+                self.assertTrue(all(router['lids']))
+                lid = str(router['lids'][1])
+                self.assertRegex(fabric.run('smpquery', 'nodeinfo', lid),
+                                 r'NodeType:\.*Router')
+                self.assertIn(f'Lid {lid} port 2',
+                              fabric.run('perfquery', lid, '2'))
+                self.assertRegex(fabric.run('saquery', 'NR', lid),
+                                 r'node_type\.*(0x03|Router)')
+                self.assertEqual(graph(fabric.dump()), graph(file.name))
+
+
 class Engines(unittest.TestCase):
     """Each of OpenSM's routing engines where it is made for."""
 

@@ -37,6 +37,14 @@ caguid=0x2c9030002847c
 Ca      2 "H-0002c9030002847c"          # "node-00-00 HCA-1"
 [2](2c9030002847e)      "S-000b8cffff0053ee"[2]         # lid 2 lmc 0
 '''
+ROUTER = '''
+vendid=0x2c9
+devid=0x6340
+sysimgguid=0x2c90300028480
+rtguid=0x2c90300028480
+Rt      2 "R-0002c90300028480"          # "a router"
+[2](2c90300028482)      "S-000b8cffff0053ee"[3]         # lid 5 lmc 0 4xQDR
+'''
 # As ibsim's examples are written.
 PLAIN = '''\
 Switch\t8 "Switch1"
@@ -89,6 +97,16 @@ class Reading(Files):
         self.assertEqual(second.description, 'node-00-00 HCA-1')
         self.assertEqual(switch.ports, {1: (first, 1), 2: (second, 2)})
         self.assertEqual(second.ports, {2: (switch, 2)})
+
+    def test_router(self):
+        found = self.read(DUMP + ROUTER)
+        router = found.nodes[3]
+        self.assertEqual((router.kind, router.num_ports, router.guid,
+                          router.port_guid, router.name),
+                         ('Rt', 2, 0x2c90300028480, 0x2c90300028481,
+                          'a router'))
+        self.assertEqual(found.nodes[0].ports[3], (router, 2))
+        self.assertEqual(found.cas(), found.nodes[1:])
 
     def test_without_guids(self):
         found = self.read(PLAIN)
@@ -144,7 +162,7 @@ class Reading(Files):
 
 class Writing(Files):
     def test_again_the_same(self):
-        for text in DUMP, PLAIN:
+        for text in DUMP, DUMP + ROUTER, PLAIN:
             first = self.read(text)
             file = io.StringIO()
             topology.write(first, file, 'a heading')

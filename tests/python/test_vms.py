@@ -58,6 +58,11 @@ class Choose(unittest.TestCase):
             with self.assertRaisesRegex(Failure, reason):
                 vms.choose(self.net, names)
 
+    def test_router(self):
+        self.net.add(topology.Node('r', topology.ROUTER, 2))
+        with self.assertRaisesRegex(Failure, 'r is a router'):
+            vms.choose(self.net, ['r'])
+
 
 class Yaml(unittest.TestCase):
     def settings(self, found):

@@ -275,7 +275,8 @@ static inline TestNode *test_node_new_with(uint8_t node_type, uint8_t ports,
 static inline TestNode *test_node_new(uint8_t node_type)
 {
     return test_node_new_with(node_type,
-                              node_type == IB_NODE_TYPE_CA ? 2 : TEST_PORTS,
+                              node_type == IB_NODE_TYPE_SWITCH ? TEST_PORTS
+                                                               : 2,
                               (IbNodeConfig) { 0 }, &test_link_config, NULL);
 }
 

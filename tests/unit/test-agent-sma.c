@@ -69,6 +69,7 @@ static void test_node_info(void)
     check_node_info(IB_NODE_TYPE_CA, 2, 2, TEST_PORT_GUID + 1);
     check_node_info(IB_NODE_TYPE_SWITCH, 3, 3, TEST_PORT_GUID);
     check_node_info(IB_NODE_TYPE_SWITCH, 0, 3, TEST_PORT_GUID);
+    check_node_info(IB_NODE_TYPE_ROUTER, 2, 2, TEST_PORT_GUID + 1);
 }
 
 /* ------------------------------------------------------------- statuses */

@@ -321,6 +321,26 @@ static void test_plug_between_cas(void)
     world_clear(&w);
 }
 
+/* A router is an end node that the SM sees, and no VM's place. */
+static void test_router(void)
+{
+    static const uint8_t path[] = { 1, 1 };
+    Outside o = { NULL };
+    const char *why = NULL;
+    World w;
+
+    world_init(&w, "Switch 2 \"s\"\n[1] \"r\"[2]\n[2] \"a\"\n\n"
+               "Rt 2 \"r\"\n\nCa 1 \"a\"\n");
+    ib_fabric_run(w.fabric);
+    g_assert_true(get_smp(&w, "a", IB_SM_ATTR_NODE_INFO, path, 2));
+    g_assert_cmpuint(w.last.data[64 + 2], ==, 3);        /* NodeType */
+    g_assert_cmpuint(w.last.data[64 + 36], ==, 2);       /* LocalPortNum */
+    g_assert_null(ib_fabric_plug(w.fabric, find(&w, "r"), 2, &outside_ops,
+                                 &o, &why));
+    g_assert_cmpstr(why, ==, "a router: a VM stands for a channel adapter");
+    world_clear(&w);
+}
+
 /* ---------------------------------------------------------------- commands */
 
 static void expect(World *w, const char *line, const char *part)
@@ -380,6 +400,7 @@ int main(int argc, char **argv)
     g_test_add_func("/fabric/run/bad-cable", test_bad_cable);
     g_test_add_func("/fabric/run/plug", test_plug);
     g_test_add_func("/fabric/run/plug-between-cas", test_plug_between_cas);
+    g_test_add_func("/fabric/run/router", test_router);
     g_test_add_func("/fabric/run/commands", test_commands);
     return g_test_run();
 }

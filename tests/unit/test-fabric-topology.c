@@ -211,6 +211,28 @@ static void test_include(void)
     ib_topology_free(t);
 }
 
+/* A router is a node as a CA is. */
+static void test_router(void)
+{
+    IbTopology *t = read_text(
+        "Switch\t8 \"S-0000000000000010\"\n"
+        "rtguid=0x20\n"
+        "Rt\t2 \"R-0000000000000020\"\t\t# \"a router\"\n"
+        "[2](22) \t\"S-0000000000000010\"[3]\t\t# lid 4 lmc 0 4xQDR\n"
+        "\n"
+        "Rt\t2 \"R-0000000000000030\"\n");
+    const IbTopologyNode *n = &t->nodes[1];
+
+    g_assert_cmpint(t->num_nodes, ==, 3);
+    g_assert_cmpint(n->type, ==, IB_NODE_TYPE_ROUTER);
+    g_assert_cmpstr(n->description, ==, "a router");
+    g_assert_cmphex(n->node_guid, ==, 0x20);
+    g_assert_cmphex(n->port_guid, ==, 0x21);
+    assert_cable(t, "R-0000000000000020", 2, "S-0000000000000010", 3);
+    g_assert_cmphex(t->nodes[2].node_guid, ==, 0x30);
+    ib_topology_free(t);
+}
+
 typedef struct Broken {
     const char *name, *text, *error;
 } Broken;
@@ -262,7 +284,7 @@ static const Broken broken[] = {
     { "no-guid", "Ca 1 \"b\"\n\ncaguid=0x1\nCa 1 \"a\"\n",
       "net:1: no GUID for \"b\", but others have one" },
     { "port-guids", "Ca 2 \"h\"\n[1](5) \"h\"[2](7)\n[2](7) \"h\"[1](5)\n",
-      "net:3: GUIDs of a CA's ports that do not follow each other are not "
+      "net:3: GUIDs of a node's ports that do not follow each other are not "
       "supported" },
     { "port-guids-end", "Ca 2 \"h\"\n[1](ffffffffffffffff) \"h\"[2]\n",
       "net:1: the GUIDs of the ports of \"h\" do not fit into 64 bits" },
@@ -278,7 +300,7 @@ static const Broken broken[] = {
       "net:2: w= is one of 1, 2, 4, 8" },
     { "option", "Switch 4 \"s\"\n[1] \"s\"[2] x=3\n",
       "net:2: neither w= nor s= nor # after the peer" },
-    { "router", "Rt 2 \"r\"\n", "net:1: \"Rt\" is not supported" },
+    { "module", "module x\n", "net:1: \"module\" is not supported" },
     { "include-nothing", "include foo\n",
       "net:1: no file in quotes after include" },
     { "include-missing", "\ninclude \"none\"\n",
@@ -387,6 +409,7 @@ int main(int argc, char **argv)
     folder = g_dir_make_tmp("topology-XXXXXX", NULL);
     g_test_add_func("/fabric/topology/ibnetdiscover", test_ibnetdiscover);
     g_test_add_func("/fabric/topology/ibsim", test_ibsim);
+    g_test_add_func("/fabric/topology/router", test_router);
     g_test_add_func("/fabric/topology/rates", test_rates);
     g_test_add_func("/fabric/topology/include", test_include);
     for (i = 0; i < G_N_ELEMENTS(broken); i++) {

@@ -17,7 +17,8 @@
 
 #define IB_NEVER  INT64_MAX             /* a deadline that is not set */
 
-#define IB_ON_CA      (1 << IB_NODE_TYPE_CA)
+/* A router's ports are end ports, too: its attributes are an adapter's. */
+#define IB_ON_CA      (1 << IB_NODE_TYPE_CA | 1 << IB_NODE_TYPE_ROUTER)
 #define IB_ON_SWITCH  (1 << IB_NODE_TYPE_SWITCH)
 
 typedef struct IbTrapTable IbTrapTable;     /* trap.c */

@@ -131,7 +131,8 @@ IbNode *ib_node_new(const IbNodeConfig *config, const IbNodeOps *ops,
     unsigned port;
 
     g_assert(config->node_type == IB_NODE_TYPE_CA ||
-             config->node_type == IB_NODE_TYPE_SWITCH);
+             config->node_type == IB_NODE_TYPE_SWITCH ||
+             config->node_type == IB_NODE_TYPE_ROUTER);
     g_assert(config->num_ports >= 1 && config->num_ports <= 254);
     g_assert(config->guid_cap >= 1 && config->pkey_cap >= 1);
 

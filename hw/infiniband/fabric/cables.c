@@ -215,6 +215,10 @@ IbLink *ib_fabric_plug(IbFabric *f, uint32_t index, uint8_t port,
         *why = "this port of the switch has a cable in the file";
         return NULL;
     }
+    if (f->topology->nodes[index].type == IB_NODE_TYPE_ROUTER) {
+        *why = "a router: a VM stands for a channel adapter";
+        return NULL;
+    }
     if (end->peer && !end->peer->timer.unit->sw) {
         *why = "the file cables it to no switch";
         return NULL;

@@ -85,6 +85,10 @@ static bool take_port(Command *c, int at)
 
 static void put_node(Command *c, uint32_t index)
 {
+    static const char *const types[] = {
+        [IB_NODE_TYPE_CA] = "ca", [IB_NODE_TYPE_SWITCH] = "switch",
+        [IB_NODE_TYPE_ROUTER] = "router",
+    };
     const IbTopologyNode *n = &ib_fabric_topology(c->fabric)->nodes[index];
     IbNode *node = ib_fabric_node(c->fabric, index);
     bool is_switch = n->type == IB_NODE_TYPE_SWITCH;
@@ -99,7 +103,7 @@ static void put_node(Command *c, uint32_t index)
     g_string_append_printf(c->out, ", \"type\": \"%s\", \"ports\": %u, "
                            "\"guid\": \"0x%016" G_GINT64_MODIFIER "x\", "
                            "\"here\": %s, \"lids\": [",
-                           is_switch ? "switch" : "ca", n->num_ports,
+                           types[n->type], n->num_ports,
                            n->node_guid, node ? "true" : "false");
     for (p = first; p <= last && node; p++) {
         g_string_append_printf(c->out, "%s%u", p > first ? ", " : "",

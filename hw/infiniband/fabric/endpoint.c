@@ -368,7 +368,7 @@ void ib_endpoint_init(IbUnit *unit, const IbTopologyNode *node)
 {
     g_autofree IbLink **links = g_new0(IbLink *, node->num_ports + 1);
     IbNodeConfig config = {
-        .node_type = IB_NODE_TYPE_CA,
+        .node_type = node->type,
         .num_ports = node->num_ports,
         .system_guid = node->system_guid,
         .node_guid = node->node_guid,

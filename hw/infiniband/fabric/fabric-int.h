@@ -47,7 +47,7 @@ typedef struct IbEnd {
 /* A node: a switch, or a CA of agents only. */
 typedef struct IbUnit {
     IbFabric *fabric;
-    IbSwitch *sw;                 /* NULL: a CA */
+    IbSwitch *sw;                 /* NULL: a CA or a router */
     IbNode *node;
     uint32_t index;
     uint8_t num_ports;

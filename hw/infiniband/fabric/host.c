@@ -125,7 +125,7 @@ static bool find_place(IbFabricHost *host, const char *name, IbHostClient *c)
         } else if (n->type == IB_NODE_TYPE_SWITCH && *name) {
             c->port = 0;
             return true;
-        } else if (n->type == IB_NODE_TYPE_CA) {
+        } else if (n->type == IB_NODE_TYPE_CA || *name) {
             for (p = 1; p <= n->num_ports; p++) {
                 if (n->ports[p].cabled) {
                     c->port = p;

@@ -282,12 +282,12 @@ static bool read_port(Reader *r, const char *s)
             return fail(r, "no GUID in the parentheses");
         }
         guid -= line.port - 1;
-        if (node->type == IB_NODE_TYPE_CA && node->port_guid &&
+        if (node->type != IB_NODE_TYPE_SWITCH && node->port_guid &&
             node->port_guid != guid) {
-            return fail(r, "GUIDs of a CA's ports that do not follow each "
+            return fail(r, "GUIDs of a node's ports that do not follow each "
                         "other are not supported");
         }
-        if (node->type == IB_NODE_TYPE_CA) {
+        if (node->type != IB_NODE_TYPE_SWITCH) {
             node->port_guid = guid;
         }
     }
@@ -362,7 +362,7 @@ static bool read_include(Reader *r, const char *s)
 
 /* Words that ibsim knows and that would change what the file means. */
 static const char *const refused[] = {
-    "@", "module", "do ", "width", "speed", "hcaguids", "Rt", "rtguid",
+    "@", "module", "do ", "width", "speed", "hcaguids",
 };
 
 static bool read_line(Reader *r, const char *s)
@@ -387,9 +387,12 @@ static bool read_line(Reader *r, const char *s)
         return read_node(r, s + 3, IB_NODE_TYPE_CA);
     } else if (g_str_has_prefix(s, "Ca")) {
         return read_node(r, s + 2, IB_NODE_TYPE_CA);
+    } else if (g_str_has_prefix(s, "Rt")) {
+        return read_node(r, s + 2, IB_NODE_TYPE_ROUTER);
     } else if (g_str_has_prefix(s, "switchguid=")) {
         return read_guid(r, s + 11, true);
-    } else if (g_str_has_prefix(s, "caguid=")) {
+    } else if (g_str_has_prefix(s, "caguid=") ||
+               g_str_has_prefix(s, "rtguid=")) {
         return read_guid(r, s + 7, false);
     } else if (g_str_has_prefix(s, "sysimgguid=")) {
         return read_number(r, s + 11, UINT64_MAX, &r->system_guid);

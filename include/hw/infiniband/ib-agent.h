@@ -60,7 +60,7 @@ typedef struct IbFirmware {
 } IbFirmware;
 
 typedef struct IbNodeConfig {
-    uint8_t node_type;            /* IB_NODE_TYPE_CA or _SWITCH */
+    uint8_t node_type;            /* IB_NODE_TYPE_CA, _SWITCH, _ROUTER */
     uint8_t num_ports;            /* external ports, 1..254 */
     uint64_t system_guid, node_guid;
     uint64_t port_guid;           /* CA: of port 1, port n is +n-1; switch: */

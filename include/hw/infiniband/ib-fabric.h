@@ -32,7 +32,7 @@ typedef struct IbTopologyPort {
 typedef struct IbTopologyNode {
     char *id;                     /* between the first quotes of its line */
     char *description;            /* as after the #, or the id */
-    uint8_t type;                 /* IB_NODE_TYPE_CA or _SWITCH */
+    uint8_t type;                 /* IB_NODE_TYPE_CA, _SWITCH, _ROUTER */
     uint8_t num_ports;            /* 1..254 */
     bool enhanced_port0;
     uint64_t node_guid, system_guid;
